@@ -42,7 +42,7 @@ static int32_t brute_force(const sup_rig *rig, const float *positions)
             if (disjoint) continue;
             for (int i = 0; i < 9; i++)
                 shared = shared || ta[i / 3] == tb[i % 3];
-            crossing += !shared && sup_triangles_meet(p, q) ? 1 : 0;
+            crossing += !shared && sup_triangles_intersect(p, q) ? 1 : 0;
         }
     return crossing;
 }

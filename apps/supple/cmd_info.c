@@ -174,7 +174,7 @@ static void json_defects(app_json *json, const sup_defects *defects)
         app_json_object(json, NULL);
         app_json_text(json, "name", sup_defect_name(defect->id));
         app_json_text(json, "severity", sup_severity_name(defect->severity));
-        app_json_index(json, "primitive", defect->part);
+        app_json_index(json, "primitive", defect->primitive);
         app_json_integer(json, "count", defect->count);
         app_json_index(json, "first", defect->first);
         app_json_text(json, "message", defect->message);

@@ -192,7 +192,7 @@ static void mesh_capsule(const sup_collider *c, float *p, int32_t *t)
 static void mesh_collider(const sup_collider *c, const sup_mat34 *nodes, float size, int32_t base, int32_t vertices,
                           int32_t triangles, float *p, int32_t *t)
 {
-    sup_mat34 world = c->node >= 0 && nodes != NULL ? sup_mat34_multiply(nodes[c->node], c->place) : c->place;
+    sup_mat34 world = c->node >= 0 && nodes != NULL ? sup_mat34_multiply(nodes[c->node], c->transform) : c->transform;
     if (c->shape == SUP_COLLIDER_PLANE)
         mesh_plane(c, size, p, t);
     else if (c->shape == SUP_COLLIDER_CAPSULE)

@@ -50,7 +50,7 @@ SUP_API sup_result sup_instance_paint(sup_instance *instance, const char *map, c
  * and not in a step. Only for methods that mind them (SUP_METHOD_COLLIDES). On failure those before stay. */
 SUP_API sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider *colliders, int32_t count,
                                               sup_error *error);
-/* Where one of them is from the next step on (sup_collider.place): it moves there evenly during that step, and drags
+/* Where one of them is from the next step on (sup_collider.transform): it moves there evenly during that step, and drags
  * the skin along. SUP_ERROR_ARGUMENT when there is no such collider or the place is not finite or flat. */
 SUP_API sup_result sup_instance_move_collider(sup_instance *instance, int32_t index, sup_mat34 place);
 

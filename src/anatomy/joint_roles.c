@@ -47,7 +47,7 @@ sup_result sup_joint_roles_find(const sup_context *context, int32_t joint_count,
     sup_result result = nodes == NULL ? sup_fail_memory(error, "joint names")
                                       : sup_character_create(context, &source, &character, error);
     sup_named_skeleton skeleton = {0};
-    if (result == SUP_OK && !sup_named_skeleton_make(&arena, character, &skeleton))
+    if (result == SUP_OK && !sup_named_skeleton_create(&arena, character, &skeleton))
         result = sup_fail_memory(error, "joint names");
     if (result == SUP_OK) set_roles(&skeleton, roles);
     sup_character_destroy(character);

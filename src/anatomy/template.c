@@ -119,14 +119,14 @@ static sup_result make_wrap(sup_template_build *b, sup_error *error)
     if (positions == NULL || triangles == NULL) return sup_fail_memory(error, "a template");
     for (size_t i = 0; i < 3 * (size_t)a->detail_vertex_count; i++)
         positions[i] = (float)a->detail[i];
-    sup_solid groups[GROUP_COUNT];
+    sup_mesh_sdf groups[GROUP_COUNT];
     int32_t count = 0;
     sup_result result = SUP_OK;
     for (int32_t g = 0; g < GROUP_COUNT && result == SUP_OK; g++) {
         int32_t more = group_triangles(b, g, triangles);
         if (more == 0) continue;
         result =
-            sup_solid_create(&b->context, a->detail_vertex_count, positions, more, triangles, &groups[count], error);
+            sup_mesh_sdf_create(&b->context, a->detail_vertex_count, positions, more, triangles, &groups[count], error);
         count += result == SUP_OK;
     }
     sup_surface surface = {0};
@@ -136,7 +136,7 @@ static sup_result make_wrap(sup_template_build *b, sup_error *error)
         result = sup_wrap_create(&b->context, &def, &surface, error);
     }
     for (int32_t g = 0; g < count; g++)
-        sup_solid_free(&groups[g]);
+        sup_mesh_sdf_free(&groups[g]);
     if (result != SUP_OK) return result;
     double *wrap_positions = sup_arena_alloc(&b->arena, 3 * (size_t)surface.vertex_count + 1, sizeof *wrap_positions);
     int32_t *corners =
@@ -155,7 +155,7 @@ static sup_result make_wrap(sup_template_build *b, sup_error *error)
 static sup_result find_wrap(sup_template_build *b, sup_error *error)
 {
     double began = seconds();
-    sup_result result = sup_solid_create(&b->context, b->skin.vertex_count, b->skin_floats, b->skin.triangle_count,
+    sup_result result = sup_mesh_sdf_create(&b->context, b->skin.vertex_count, b->skin_floats, b->skin.triangle_count,
                                          b->skin.triangles, &b->skin_solid, error);
     if (result != SUP_OK) return result;
     b->wrap = b->def->wrap;
@@ -339,7 +339,7 @@ sup_result sup_anatomy_create(const sup_context *context, const sup_anatomy_def 
     b.anatomy->storage = storage;
     b.arena = sup_arena_create(&b.context.allocator);
     sup_result result = build(&b, error);
-    if (b.skin_solid.triangles != NULL) sup_solid_free(&b.skin_solid);
+    if (b.skin_solid.triangles != NULL) sup_mesh_sdf_free(&b.skin_solid);
     sup_rig_destroy(b.rig);
     sup_character_destroy(b.character);
     sup_arena_destroy(&b.arena);

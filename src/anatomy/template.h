@@ -17,7 +17,7 @@ typedef struct sup_template_build {
     sup_rig *rig;             /* rig of that character, with weights */
     sup_body_role *roles;     /* [joint_count+1] */
     float *skin_floats;       /* [vertex_count*3] */
-    sup_solid skin_solid;
+    sup_mesh_sdf skin_solid;
     sup_shape skin; /* with smoothed folds */
     sup_shape wrap;
 } sup_template_build;

@@ -27,7 +27,7 @@ typedef struct wrap_grid {
 /* State of one group of bones. */
 typedef struct wrap_group {
     wrap_grid grid;
-    const sup_solid *solid;
+    const sup_mesh_sdf *solid;
     const double *normals; /* of the solid's vertices */
     double reach;
     unsigned char *filled;
@@ -266,7 +266,7 @@ static sup_result make_grid(wrap_grid *g, sup_vec3d lower, sup_vec3d upper, doub
 /* Distances from one solid on its grid. */
 static sup_result measure(const sup_context *context, wrap_group *w, sup_arena *arena, sup_error *error)
 {
-    const sup_solid *s = w->solid;
+    const sup_mesh_sdf *s = w->solid;
     double *normals = sup_arena_alloc(arena, 3 * (size_t)s->vertex_count + 1, sizeof *normals);
     if (normals == NULL) return sup_fail_memory(error, "a skeleton wrap");
     sup_vertex_normals(s->vertex_count, s->positions, s->triangle_count, s->triangles, NULL, normals);
@@ -277,7 +277,7 @@ static sup_result measure(const sup_context *context, wrap_group *w, sup_arena *
 }
 
 /* Computes the field of one group and combines it with that of all by the minimum. */
-static sup_result add_group(const sup_context *context, const sup_solid *solid, wrap_grid *all, sup_error *error)
+static sup_result add_group(const sup_context *context, const sup_mesh_sdf *solid, wrap_grid *all, sup_error *error)
 {
     const sup_wrap_def *def = all->def;
     sup_arena arena = sup_arena_create(&context->allocator);
@@ -325,7 +325,7 @@ static sup_result build_field(const sup_context *context, wrap_grid *all, sup_ar
     const sup_wrap_def *def = all->def;
     sup_vec3d lower = def->groups[0].lower, upper = def->groups[0].upper;
     for (int32_t i = 1; i < def->group_count; i++) {
-        const sup_solid *s = &def->groups[i];
+        const sup_mesh_sdf *s = &def->groups[i];
         lower = sup_v3(fmin(lower.x, s->lower.x), fmin(lower.y, s->lower.y), fmin(lower.z, s->lower.z));
         upper = sup_v3(fmax(upper.x, s->upper.x), fmax(upper.y, s->upper.y), fmax(upper.z, s->upper.z));
     }

@@ -7,9 +7,9 @@
 #include "volume/solid.h"
 
 typedef struct sup_wrap_def {
-    const sup_solid *groups; /* [group_count] bones whose gaps are closed: trunk, each arm, each leg */
+    const sup_mesh_sdf *groups; /* [group_count] bones whose gaps are closed: trunk, each arm, each leg */
     int32_t group_count;
-    const sup_solid *skin;
+    const sup_mesh_sdf *skin;
     double cell;           /* of the grid, metres */
     double closing;        /* gaps narrower than twice this are closed */
     double offset;         /* distance of the wrap from the bones */

@@ -1,6 +1,6 @@
 /* error.c - results, errors, the log and the version. */
 #include "base/base.h"
-#undef sup_fail /* of the analyser */
+#undef sup_fail /* macros for the analyser */
 #undef sup_fail_memory
 
 int32_t sup_version(void)
@@ -14,7 +14,7 @@ const char *sup_result_name(sup_result result)
     case SUP_OK:
         return "success";
     case SUP_ERROR_ARGUMENT:
-        return "wrong call";
+        return "invalid argument";
     case SUP_ERROR_MEMORY:
         return "out of memory";
     case SUP_ERROR_IO:

@@ -1,7 +1,7 @@
-/* hash.c - checksums and the deterministic random numbers of precomputation. */
+/* hash.c - hashes, checksums and deterministic random numbers. */
 #include "base/base.h"
 
-/* FNV-1a over 8-byte words with a final mix: fast enough for whole skins, stable, not for security. */
+/* FNV-1a over 8-byte words with a final mix: fast enough for whole meshes; not cryptographic. */
 uint64_t sup_hash64(const void *data, size_t size, uint64_t seed)
 {
     const unsigned char *bytes = data;

@@ -9,7 +9,7 @@ static void *default_allocate(void *user, size_t size, size_t alignment)
 {
     SUP_UNUSED(user);
     if (size > SIZE_MAX - alignment) return NULL;
-    size_t rounded = (size + alignment - 1) / alignment * alignment; /* aligned_alloc wants a multiple */
+    size_t rounded = (size + alignment - 1) / alignment * alignment; /* aligned_alloc needs a multiple */
     return aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }
 
@@ -20,7 +20,7 @@ static void default_release(void *user, void *memory, size_t size)
     free(memory);
 }
 
-static void run_here(void *user, int32_t count, int32_t grain, sup_task_fn *fn, void *work)
+static void run_serially(void *user, int32_t count, int32_t grain, sup_task_fn *fn, void *work)
 {
     SUP_UNUSED(user);
     int32_t step = grain > 0 ? grain : 1;
@@ -38,7 +38,7 @@ sup_context sup_context_resolve(const sup_context *context)
         resolved.allocator.user = NULL;
     }
     if (resolved.tasks.run == NULL) {
-        resolved.tasks.run = run_here;
+        resolved.tasks.run = run_serially;
         resolved.tasks.worker_count = 1;
     }
     return resolved;
@@ -78,7 +78,8 @@ sup_arena sup_arena_create(const sup_allocator *allocator)
     return arena;
 }
 
-/* A block of its own for `bytes` after an aligned header; the current block stays in use for small requests. */
+/* Adds a block with an aligned header and returns its first `bytes`. A block for one large request is inserted after
+ * the current block, which stays in use for small requests. */
 static void *arena_add_block(sup_arena *arena, size_t header, size_t bytes, size_t capacity)
 {
     if (capacity > SIZE_MAX / 2 - header) return NULL;
@@ -145,10 +146,10 @@ void sup_arena_destroy(sup_arena *arena)
 void *sup_array_push(const sup_allocator *allocator, sup_array *array, size_t extra)
 {
     if (extra > array->capacity - array->count) {
-        size_t wanted = array->count + extra;
+        size_t needed = array->count + extra;
         size_t capacity = array->capacity < 16 ? 16 : array->capacity * 2;
-        if (wanted < extra || capacity < array->capacity) return NULL;
-        if (capacity < wanted) capacity = wanted;
+        if (needed < extra || capacity < array->capacity) return NULL;
+        if (capacity < needed) capacity = needed;
         unsigned char *data = sup_alloc(allocator, sup_size_multiply(capacity, array->item_size));
         if (data == NULL) return NULL;
         if (array->count > 0) memcpy(data, array->data, array->count * array->item_size);

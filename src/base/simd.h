@@ -1,11 +1,12 @@
-/* simd.h (internal) - float lanes as GCC and Clang vector types: one kernel source for every processor.
+/* simd.h (internal) - SIMD floats as GCC and Clang vector types: one kernel source for all instruction sets.
  *
- * A kernel is written once in NAME_kernel.h on `sup_wide`, SUP_LANES floats side by side, and compiled once per
- * instruction set: NAME_base.c (what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats under
- * SUPPLE_SCALAR), NAME_avx2.c and NAME_avx512.c (x86 only; cmake/simd.cmake gives them their flags, elsewhere they are
- * empty). sup_simd_lanes() says at run time which of them this processor takes.
+ * A kernel is written once in NAME_kernel.h with `sup_wide`, a vector of SUP_LANES floats, and compiled once per
+ * instruction set: NAME_base.c (the baseline of the target: SSE2, NEON, WASM SIMD, or scalar floats with
+ * SUPPLE_SCALAR), NAME_avx2.c and NAME_avx512.c (x86 only, empty elsewhere; cmake/simd.cmake sets their flags).
+ * sup_simd_lanes() selects the kernel at run time.
  *
- * Arithmetic is a + b, a * b, a / b on sup_wide; sup_wide_fma is fused where the instruction set can do it in one go. */
+ * Arithmetic is a + b, a * b, a / b on sup_wide; sup_wide_fma is fused if the instruction set has a fused
+ * multiply-add. */
 #ifndef SUP_BASE_SIMD_H
 #define SUP_BASE_SIMD_H
 
@@ -34,7 +35,7 @@
 #endif
 #endif
 
-/* Lanes of the widest kernel this processor can run: 16, 8, or what the base kernels have. */
+/* Lanes of the widest kernel that this processor supports: 16 (AVX-512), 8 (AVX2), or those of the base kernel. */
 static inline int32_t sup_simd_lanes(void)
 {
 #if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
@@ -49,7 +50,7 @@ static inline int32_t sup_simd_lanes(void)
 #endif
 }
 
-/* Four floats at a time, on every processor: a row of a matrix. */
+/* Four floats on every instruction set, such as a matrix row. */
 typedef float sup_four __attribute__((vector_size(16)));
 
 static inline sup_four sup_four_load(const float *from)
@@ -84,7 +85,7 @@ static inline float sup_four_lane(sup_four a, int32_t lane)
 #if SUP_LANES == 1
 
 typedef float sup_wide;
-typedef int32_t sup_mask; /* all bits set in lanes where it holds, as comparisons of vectors give */
+typedef int32_t sup_mask; /* all bits set in lanes where the condition holds, like a vector comparison */
 
 static inline sup_wide sup_wide_splat(float x)
 {
@@ -226,7 +227,7 @@ static inline bool sup_mask_lane(sup_mask mask, int32_t lane)
     return mask[lane] != 0;
 }
 
-/* Of every four lanes: a0 b0 a1 b1 and a2 b2 a3 b3 (zip), a0 a1 b0 b1 and a2 a3 b2 b3 (pair). */
+/* Within every four lanes: a0 b0 a1 b1 and a2 b2 a3 b3 (zip), a0 a1 b0 b1 and a2 a3 b2 b3 (pair). */
 #if SUP_LANES == 16
 static inline sup_wide sup_wide_zip_low(sup_wide a, sup_wide b)
 {
@@ -291,7 +292,7 @@ static inline sup_wide sup_wide_pair_high(sup_wide a, sup_wide b)
 
 #endif
 
-/* The larger; b where one of them is not a number. */
+/* Maximum per lane; b if one of them is NaN. */
 static inline sup_wide sup_wide_max(sup_wide a, sup_wide b)
 {
 #if SUP_LANES == 16
@@ -303,7 +304,7 @@ static inline sup_wide sup_wide_max(sup_wide a, sup_wide b)
 #endif
 }
 
-/* 1 / a to about 12 bits where the processor has that, else exactly: for steps of an iteration that mends itself. */
+/* 1 / a to about 12 bits if the processor has such an instruction, else exact: for self-correcting iterations. */
 static inline sup_wide sup_wide_rough_reciprocal(sup_wide a)
 {
 #if SUP_LANES == 16
@@ -315,7 +316,7 @@ static inline sup_wide sup_wide_rough_reciprocal(sup_wide a)
 #endif
 }
 
-/* 1 / sqrt(a) to the last bit or two, for a from 1e-30 on. */
+/* 1 / sqrt(a) with an error of one or two units in the last place, for a >= 1e-30. */
 static inline sup_wide sup_wide_inverse_sqrt(sup_wide a)
 {
 #if SUP_LANES >= 8
@@ -324,7 +325,7 @@ static inline sup_wide sup_wide_inverse_sqrt(sup_wide a)
 #else
     sup_wide y = (sup_wide)_mm256_rsqrt_ps((__m256)a);
 #endif
-    /* One step of Newton's: y + y / 2 (1 - a y^2). */
+    /* One Newton step: y + y / 2 (1 - a y^2). */
     sup_wide off = sup_wide_fma(-(a * y), y, sup_wide_splat(1.0f));
     return sup_wide_fma(y * sup_wide_splat(0.5f), off, y);
 #else
@@ -332,7 +333,7 @@ static inline sup_wide sup_wide_inverse_sqrt(sup_wide a)
 #endif
 }
 
-/* Any alignment; compilers make one load of the memcpy. */
+/* Unaligned load; compilers turn the memcpy into one instruction. */
 static inline sup_wide sup_wide_load(const float *from)
 {
     sup_wide a;
@@ -345,7 +346,7 @@ static inline void sup_wide_store(float *to, sup_wide a)
     memcpy(to, &a, sizeof a);
 }
 
-/* x, y and z of lane k to the three floats at first + index[k] * stride bytes. */
+/* Stores x, y and z of lane k to the three floats at first + index[k] * stride bytes. */
 static inline void sup_wide_scatter3(char *first, size_t stride, const uint16_t *index, sup_wide x, sup_wide y,
                                      sup_wide z)
 {
@@ -354,19 +355,19 @@ static inline void sup_wide_scatter3(char *first, size_t stride, const uint16_t 
     memcpy(first + index[0] * stride, lane, sizeof lane);
 #elif SUP_LANES == 16
     __m512 low = _mm512_unpacklo_ps((__m512)x, (__m512)y), high = _mm512_unpackhi_ps((__m512)x, (__m512)y);
-    /* Row k: lanes k, k + 4, k + 8 and k + 12 as x y z and a fourth that the mask leaves out. */
-    const __m512 rows[4] = {_mm512_shuffle_ps(low, (__m512)z, _MM_SHUFFLE(0, 0, 1, 0)),
-                            _mm512_shuffle_ps(low, (__m512)z, _MM_SHUFFLE(1, 1, 3, 2)),
-                            _mm512_shuffle_ps(high, (__m512)z, _MM_SHUFFLE(2, 2, 1, 0)),
-                            _mm512_shuffle_ps(high, (__m512)z, _MM_SHUFFLE(3, 3, 3, 2))};
+    /* lanes[k]: lanes k, k + 4, k + 8 and k + 12 as x y z and a fourth float that the mask excludes. */
+    const __m512 lanes[4] = {_mm512_shuffle_ps(low, (__m512)z, _MM_SHUFFLE(0, 0, 1, 0)),
+                             _mm512_shuffle_ps(low, (__m512)z, _MM_SHUFFLE(1, 1, 3, 2)),
+                             _mm512_shuffle_ps(high, (__m512)z, _MM_SHUFFLE(2, 2, 1, 0)),
+                             _mm512_shuffle_ps(high, (__m512)z, _MM_SHUFFLE(3, 3, 3, 2))};
     for (int32_t k = 0; k < 4; k++) {
-        _mm_mask_storeu_ps(first + index[k] * stride, 7, _mm512_castps512_ps128(rows[k]));
-        _mm_mask_storeu_ps(first + index[k + 4] * stride, 7, _mm512_extractf32x4_ps(rows[k], 1));
-        _mm_mask_storeu_ps(first + index[k + 8] * stride, 7, _mm512_extractf32x4_ps(rows[k], 2));
-        _mm_mask_storeu_ps(first + index[k + 12] * stride, 7, _mm512_extractf32x4_ps(rows[k], 3));
+        _mm_mask_storeu_ps(first + index[k] * stride, 7, _mm512_castps512_ps128(lanes[k]));
+        _mm_mask_storeu_ps(first + index[k + 4] * stride, 7, _mm512_extractf32x4_ps(lanes[k], 1));
+        _mm_mask_storeu_ps(first + index[k + 8] * stride, 7, _mm512_extractf32x4_ps(lanes[k], 2));
+        _mm_mask_storeu_ps(first + index[k + 12] * stride, 7, _mm512_extractf32x4_ps(lanes[k], 3));
     }
 #else
-    uint64_t pairs[SUP_LANES]; /* x and y together: a third fewer stores */
+    uint64_t pairs[SUP_LANES]; /* x and y in one store */
     uint32_t last[SUP_LANES];
     sup_wide low = sup_wide_zip_low(x, y), high = sup_wide_zip_high(x, y);
     memcpy(pairs, &low, sizeof low);
@@ -380,7 +381,7 @@ static inline void sup_wide_scatter3(char *first, size_t stride, const uint16_t 
 #endif
 }
 
-/* `size` with the sign of `sign`; -0 counts as negative. */
+/* The magnitude of `size` with the sign of `sign`; -0 is negative. */
 static inline sup_wide sup_wide_copy_sign(sup_wide size, sup_wide sign)
 {
 #if SUP_LANES == 1

@@ -1,94 +1,95 @@
-/* simd_rows.h (internal) - rows of four floats (a point and one number beside it) to vector lanes and back.
+/* simd_rows.h (internal) - gathers and scatters arrays of 4-vectors (x, y, z, w) to SIMD lanes: AoS to SoA and back.
  *
- * Points that stand anywhere are loaded as whole rows and transposed: faster than gathering x, y and z apart. Lane k is
- * row place[k]; places are 32-bit numbers, or 16-bit ones where the names end so. Include it in kernels only (base/simd.h). */
+ * Each vector is loaded with one 128-bit load, then the lanes are transposed: faster than gathering x, y and z
+ * separately. Lane k is vector index[k]; indices have 32 bits, or 16 bits in functions whose name ends in 16. Include
+ * it in kernels only (base/simd.h). */
 #ifndef SUP_BASE_SIMD_ROWS_H
 #define SUP_BASE_SIMD_ROWS_H
 
 #include "base/simd.h"
 
 #if defined(__GNUC__)
-#define SUP_ROWS static inline __attribute__((always_inline))
+#define SUP_WIDE4 static inline __attribute__((always_inline))
 #else
-#define SUP_ROWS static inline
+#define SUP_WIDE4 static inline
 #endif
 
-/* Components x, y, z and w of SUP_LANES rows. */
+/* Components x, y, z and w of SUP_LANES vectors. */
 typedef struct sup_wide4 {
     sup_wide x, y, z, w;
 } sup_wide4;
 
-/* Where the row of lane k starts; `narrow` is known when it is compiled. */
-SUP_ROWS int64_t sup_simd_rows_start(const void *place, bool narrow, int k)
+/* Offset in floats of the vector of lane k; `narrow` (16-bit indices) is a compile-time constant. */
+SUP_WIDE4 int64_t sup_wide4_offset(const void *index, bool narrow, int k)
 {
-    return 4 * (int64_t)(narrow ? ((const uint16_t *)place)[k] : ((const int32_t *)place)[k]);
+    return 4 * (int64_t)(narrow ? ((const uint16_t *)index)[k] : ((const int32_t *)index)[k]);
 }
 
 #if SUP_LANES == 1
 
-SUP_ROWS sup_wide4 sup_simd_rows_gather_any(const float *rows, const void *place, bool narrow)
+SUP_WIDE4 sup_wide4 sup_wide4_gather_any(const float *vectors, const void *index, bool narrow)
 {
-    const float *p = rows + sup_simd_rows_start(place, narrow, 0);
+    const float *p = vectors + sup_wide4_offset(index, narrow, 0);
     return (sup_wide4){p[0], p[1], p[2], p[3]};
 }
 
-SUP_ROWS void sup_simd_rows_scatter(float *rows, const int32_t *place, sup_wide4 v)
+SUP_WIDE4 void sup_wide4_scatter(float *vectors, const int32_t *index, sup_wide4 v)
 {
-    float *p = rows + (int64_t)place[0] * 4;
+    float *p = vectors + (int64_t)index[0] * 4;
     p[0] = v.x;
     p[1] = v.y;
     p[2] = v.z;
     p[3] = v.w;
 }
 
-SUP_ROWS sup_wide4 sup_simd_rows_load(const float *rows)
+SUP_WIDE4 sup_wide4 sup_wide4_load(const float *vectors)
 {
-    return (sup_wide4){rows[0], rows[1], rows[2], rows[3]};
+    return (sup_wide4){vectors[0], vectors[1], vectors[2], vectors[3]};
 }
 
-SUP_ROWS void sup_simd_rows_store(float *rows, sup_wide4 v)
+SUP_WIDE4 void sup_wide4_store(float *vectors, sup_wide4 v)
 {
-    rows[0] = v.x;
-    rows[1] = v.y;
-    rows[2] = v.z;
-    rows[3] = v.w;
+    vectors[0] = v.x;
+    vectors[1] = v.y;
+    vectors[2] = v.z;
+    vectors[3] = v.w;
 }
 
 #else
 
-/* Rows of lanes k, k + 4, k + 8 ... side by side. */
-SUP_ROWS sup_wide sup_simd_rows_fourth(const float *rows, const void *place, bool narrow, int k)
+/* The vectors of lanes k, k + 4, k + 8 ... in one register. */
+SUP_WIDE4 sup_wide sup_wide4_load_fourth(const float *vectors, const void *index, bool narrow, int k)
 {
 #if SUP_LANES == 16
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(rows + sup_simd_rows_start(place, narrow, k)));
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(rows + sup_simd_rows_start(place, narrow, k + 4)), 1);
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(rows + sup_simd_rows_start(place, narrow, k + 8)), 2);
-    return (sup_wide)_mm512_insertf32x4(v, _mm_loadu_ps(rows + sup_simd_rows_start(place, narrow, k + 12)), 3);
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(vectors + sup_wide4_offset(index, narrow, k)));
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(vectors + sup_wide4_offset(index, narrow, k + 4)), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(vectors + sup_wide4_offset(index, narrow, k + 8)), 2);
+    return (sup_wide)_mm512_insertf32x4(v, _mm_loadu_ps(vectors + sup_wide4_offset(index, narrow, k + 12)), 3);
 #elif SUP_LANES == 8
-    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(rows + sup_simd_rows_start(place, narrow, k)));
-    return (sup_wide)_mm256_insertf128_ps(v, _mm_loadu_ps(rows + sup_simd_rows_start(place, narrow, k + 4)), 1);
+    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(vectors + sup_wide4_offset(index, narrow, k)));
+    return (sup_wide)_mm256_insertf128_ps(v, _mm_loadu_ps(vectors + sup_wide4_offset(index, narrow, k + 4)), 1);
 #else
-    return sup_wide_load(rows + sup_simd_rows_start(place, narrow, k));
+    return sup_wide_load(vectors + sup_wide4_offset(index, narrow, k));
 #endif
 }
 
-SUP_ROWS void sup_simd_rows_put_fourth(float *rows, const int32_t *place, sup_wide v)
+SUP_WIDE4 void sup_wide4_store_fourth(float *vectors, const int32_t *index, sup_wide v)
 {
 #if SUP_LANES == 16
-    _mm_storeu_ps(rows + (int64_t)place[0] * 4, _mm512_castps512_ps128((__m512)v));
-    _mm_storeu_ps(rows + (int64_t)place[4] * 4, _mm512_extractf32x4_ps((__m512)v, 1));
-    _mm_storeu_ps(rows + (int64_t)place[8] * 4, _mm512_extractf32x4_ps((__m512)v, 2));
-    _mm_storeu_ps(rows + (int64_t)place[12] * 4, _mm512_extractf32x4_ps((__m512)v, 3));
+    _mm_storeu_ps(vectors + (int64_t)index[0] * 4, _mm512_castps512_ps128((__m512)v));
+    _mm_storeu_ps(vectors + (int64_t)index[4] * 4, _mm512_extractf32x4_ps((__m512)v, 1));
+    _mm_storeu_ps(vectors + (int64_t)index[8] * 4, _mm512_extractf32x4_ps((__m512)v, 2));
+    _mm_storeu_ps(vectors + (int64_t)index[12] * 4, _mm512_extractf32x4_ps((__m512)v, 3));
 #elif SUP_LANES == 8
-    _mm_storeu_ps(rows + (int64_t)place[0] * 4, _mm256_castps256_ps128((__m256)v));
-    _mm_storeu_ps(rows + (int64_t)place[4] * 4, _mm256_extractf128_ps((__m256)v, 1));
+    _mm_storeu_ps(vectors + (int64_t)index[0] * 4, _mm256_castps256_ps128((__m256)v));
+    _mm_storeu_ps(vectors + (int64_t)index[4] * 4, _mm256_extractf128_ps((__m256)v, 1));
 #else
-    sup_wide_store(rows + (int64_t)place[0] * 4, v);
+    sup_wide_store(vectors + (int64_t)index[0] * 4, v);
 #endif
 }
 
-/* 4 x 4 blocks transposed: four rows to components, and the same way back. */
-SUP_ROWS void sup_simd_rows_transpose(sup_wide v[4])
+/* Transposes 4 x 4 floats: four vectors to components, and back. */
+SUP_WIDE4 void sup_wide4_transpose(sup_wide v[4])
 {
     sup_wide a = sup_wide_zip_low(v[0], v[2]), b = sup_wide_zip_low(v[1], v[3]);
     sup_wide c = sup_wide_zip_high(v[0], v[2]), d = sup_wide_zip_high(v[1], v[3]);
@@ -98,47 +99,47 @@ SUP_ROWS void sup_simd_rows_transpose(sup_wide v[4])
     v[3] = sup_wide_zip_high(c, d);
 }
 
-SUP_ROWS sup_wide4 sup_simd_rows_gather_any(const float *rows, const void *place, bool narrow)
+SUP_WIDE4 sup_wide4 sup_wide4_gather_any(const float *vectors, const void *index, bool narrow)
 {
     sup_wide v[4];
     for (int k = 0; k < 4; k++)
-        v[k] = sup_simd_rows_fourth(rows, place, narrow, k);
-    sup_simd_rows_transpose(v);
+        v[k] = sup_wide4_load_fourth(vectors, index, narrow, k);
+    sup_wide4_transpose(v);
     return (sup_wide4){v[0], v[1], v[2], v[3]};
 }
 
-/* No two lanes may have the same place, unless they write the same. */
-SUP_ROWS void sup_simd_rows_scatter(float *rows, const int32_t *place, sup_wide4 x)
+/* Lanes with the same index must have the same values. */
+SUP_WIDE4 void sup_wide4_scatter(float *vectors, const int32_t *index, sup_wide4 x)
 {
     sup_wide v[4] = {x.x, x.y, x.z, x.w};
-    sup_simd_rows_transpose(v);
+    sup_wide4_transpose(v);
     for (int k = 0; k < 4; k++)
-        sup_simd_rows_put_fourth(rows, place + k, v[k]);
+        sup_wide4_store_fourth(vectors, index + k, v[k]);
 }
 
-/* Places that stand one after another. */
-static const int32_t sup_simd_rows_in_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+/* Consecutive indices. */
+static const int32_t sup_wide4_in_order[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-SUP_ROWS sup_wide4 sup_simd_rows_load(const float *rows)
+SUP_WIDE4 sup_wide4 sup_wide4_load(const float *vectors)
 {
-    return sup_simd_rows_gather_any(rows, sup_simd_rows_in_order, false);
+    return sup_wide4_gather_any(vectors, sup_wide4_in_order, false);
 }
 
-SUP_ROWS void sup_simd_rows_store(float *rows, sup_wide4 v)
+SUP_WIDE4 void sup_wide4_store(float *vectors, sup_wide4 v)
 {
-    sup_simd_rows_scatter(rows, sup_simd_rows_in_order, v);
+    sup_wide4_scatter(vectors, sup_wide4_in_order, v);
 }
 
 #endif
 
-SUP_ROWS sup_wide4 sup_simd_rows_gather(const float *rows, const int32_t *place)
+SUP_WIDE4 sup_wide4 sup_wide4_gather(const float *vectors, const int32_t *index)
 {
-    return sup_simd_rows_gather_any(rows, place, false);
+    return sup_wide4_gather_any(vectors, index, false);
 }
 
-SUP_ROWS sup_wide4 sup_simd_rows_gather16(const float *rows, const uint16_t *place)
+SUP_WIDE4 sup_wide4 sup_wide4_gather16(const float *vectors, const uint16_t *index)
 {
-    return sup_simd_rows_gather_any(rows, place, true);
+    return sup_wide4_gather_any(vectors, index, true);
 }
 
 #endif

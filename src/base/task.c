@@ -1,6 +1,6 @@
-/* task.c - a small thread pool. Workers spin briefly for the next piece of a frame, then sleep: frames are short and
- * wake-ups are not. Pieces are taken from one counter, so which thread runs a piece is open; results must not
- * depend on it, and cannot, since pieces never depend on the number of threads. */
+/* task.c - a small thread pool. Workers spin briefly for the next job of a frame, then sleep: jobs are short compared
+ * with a wake-up. Threads take chunks from one counter, so any thread may run any chunk. Results do not depend on the
+ * number of threads, because the chunks do not. */
 #include "base/base.h"
 
 void sup_parallel(const sup_context *context, int32_t count, int32_t grain, sup_task_fn *fn, void *work)
@@ -49,23 +49,23 @@ void sup_thread_pool_destroy(sup_thread_pool *pool)
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SUP_SPIN_ROUNDS = 2000, SUP_MAX_THREADS = 256, CLOSED = -(1 << 20) };
+enum { SUP_SPIN_ITERATIONS = 2000, SUP_MAX_THREADS = 256, CLOSED = -(1 << 20) };
 
 struct sup_thread_pool {
-    pthread_mutex_t caller; /* one job at a time */
-    pthread_mutex_t mutex;  /* guards sleeping and waking */
+    pthread_mutex_t caller; /* allows one job at a time */
+    pthread_mutex_t mutex;  /* protects `wake` */
     pthread_cond_t wake;
     pthread_t *threads;
-    int32_t thread_count; /* the caller included */
+    int32_t thread_count; /* including the calling thread */
     atomic_bool quit;
-    /* The current job, published to the workers by a new generation. Workers come in through the gate: it counts those
-     * inside while it is open, and CLOSED plus those who just looked in while it is shut. The caller waits only for
-     * workers that came in: one that sleeps, or that a busy machine does not run, costs nothing. */
+    /* The current job, published to the workers by incrementing `generation`. `gate` counts the workers that run the
+     * job; CLOSED is added while there is no job, and a worker that increments it then leaves at once. The caller waits
+     * only for workers that entered: one that sleeps or is not scheduled costs nothing. */
     sup_task_fn *fn;
     void *work;
     int32_t count, grain;
     atomic_uint generation;
-    atomic_int next; /* next piece to hand out */
+    atomic_int next; /* next chunk to run */
     atomic_int gate;
 };
 
@@ -74,13 +74,13 @@ typedef struct worker_start {
     int32_t index;
 } worker_start;
 
-static void take_pieces(sup_thread_pool *pool, int32_t worker)
+static void run_chunks(sup_thread_pool *pool, int32_t worker)
 {
-    int32_t pieces = (pool->count - 1) / pool->grain + 1;
+    int32_t chunks = (pool->count - 1) / pool->grain + 1;
     for (;;) {
-        int32_t piece = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (piece >= pieces) return;
-        int32_t begin = piece * pool->grain;
+        int32_t chunk = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (chunk >= chunks) return;
+        int32_t begin = chunk * pool->grain;
         pool->fn(pool->work, begin, pool->count - begin < pool->grain ? pool->count : begin + pool->grain, worker);
     }
 }
@@ -88,7 +88,7 @@ static void take_pieces(sup_thread_pool *pool, int32_t worker)
 /* Waits for a generation other than `seen`: spins, yields, then sleeps. */
 static unsigned wait_for_job(sup_thread_pool *pool, unsigned seen)
 {
-    for (int i = 0; i < SUP_SPIN_ROUNDS; i++) {
+    for (int i = 0; i < SUP_SPIN_ITERATIONS; i++) {
         unsigned generation = atomic_load_explicit(&pool->generation, memory_order_acquire);
         if (generation != seen) return generation;
         if (i % 64 == 63) sched_yield();
@@ -110,7 +110,7 @@ static void *worker_main(void *argument)
         seen = wait_for_job(start.pool, seen);
         if (atomic_load(&start.pool->quit)) return NULL;
         if (atomic_fetch_add_explicit(&start.pool->gate, 1, memory_order_acquire) >= 0)
-            take_pieces(start.pool, start.index);
+            run_chunks(start.pool, start.index);
         atomic_fetch_sub_explicit(&start.pool->gate, 1, memory_order_release);
     }
 }
@@ -135,14 +135,14 @@ static void pool_run(void *user, int32_t count, int32_t grain, sup_task_fn *fn, 
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     atomic_fetch_sub_explicit(&pool->gate, CLOSED, memory_order_release); /* open */
     publish(pool);
-    take_pieces(pool, 0);
+    run_chunks(pool, 0);
     atomic_fetch_add_explicit(&pool->gate, CLOSED, memory_order_acq_rel);
     for (int i = 1; atomic_load_explicit(&pool->gate, memory_order_acquire) != CLOSED; i++)
         if (i % 64 == 0) sched_yield();
     pthread_mutex_unlock(&pool->caller);
 }
 
-static int32_t machine_threads(void)
+static int32_t processor_count(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online < 1 ? 1 : online > SUP_MAX_THREADS ? SUP_MAX_THREADS : (int32_t)online;
@@ -152,8 +152,9 @@ sup_result sup_thread_pool_create(int32_t thread_count, sup_thread_pool **pool_o
 {
     if (thread_count < 0 || thread_count > SUP_MAX_THREADS)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "threads.count", "",
-                        "The number of threads must be 0 (all) to %d, not %d.", SUP_MAX_THREADS, thread_count);
-    if (thread_count == 0) thread_count = machine_threads();
+                        "The number of threads must be from 0 (one per processor) to %d, not %d.", SUP_MAX_THREADS,
+                        thread_count);
+    if (thread_count == 0) thread_count = processor_count();
     sup_thread_pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL) return sup_fail_memory(error, "a thread pool");
     pool->threads = calloc((size_t)thread_count, sizeof *pool->threads);

@@ -1,12 +1,12 @@
-/* text.c - formatting and number parsing without stdio and without locale, so that the core compiles to bare WASM and
- * reads "0.5" the same in every country. */
+/* text.c - formatting and number parsing without stdio and independent of the locale, so that the core compiles to
+ * freestanding WASM and parses "0.5" in every locale. */
 #include "base/base.h"
 
 #include <math.h>
 
 typedef struct writer {
     char *buffer;
-    size_t size, length; /* length counts what would have been written */
+    size_t size, length; /* length of the untruncated text */
 } writer;
 
 static void put(writer *w, char c)
@@ -45,7 +45,7 @@ static void put_signed(writer *w, int64_t value, int width, char pad)
     put_unsigned(w, (uint64_t)0 - (uint64_t)value, width - 1, pad);
 }
 
-/* The digits of mantissa * 10^(exponent - digits + 1), trailing zeros dropped, as %g writes them. */
+/* Writes mantissa * 10^(exponent - digits + 1) without trailing zeros, as %g does. */
 static void put_digits(writer *w, uint64_t mantissa, int digits, int exponent)
 {
     char text[20];
@@ -94,7 +94,7 @@ static void put_double(writer *w, double value, int digits)
     int exponent = (int)floor(log10(value));
     double scaled = value;
     int shift = digits - 1 - exponent;
-    if (shift > 300) { /* 10^shift alone would overflow for the smallest numbers */
+    if (shift > 300) { /* 10^shift would overflow for the smallest numbers */
         scaled *= 1e300;
         shift -= 300;
     }
@@ -113,7 +113,7 @@ static void put_double(writer *w, double value, int digits)
     put_digits(w, mantissa, digits, exponent);
 }
 
-/* The integer argument of the width that `longs` l's or a z ask for. */
+/* The next integer argument; `longs` is the number of l's, or the equivalent of z. */
 #define NEXT_SIGNED(args, longs)                       \
     ((longs) == 2   ? (int64_t)va_arg(args, long long) \
      : (longs) == 1 ? (int64_t)va_arg(args, long)      \
@@ -209,8 +209,8 @@ const char *sup_parse_int64(const char *text, const char *end, int64_t *value)
     return text;
 }
 
-/* mantissa * 10^exponent. Exact when both fit a double exactly (up to 15 digits, |exponent| <= 22), which is what
- * files hold; else within a few units in the last place, far below float. */
+/* mantissa * 10^exponent. Exact if both are exact in double (up to 15 digits, |exponent| <= 22), as in most files; else
+ * within a few units in the last place, far below float precision. */
 static double scale_decimal(uint64_t mantissa, int exponent)
 {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -258,13 +258,13 @@ const char *sup_parse_double(const char *text, const char *end, double *value)
     if (digits == 0) return NULL;
     if (text < end && (*text | 0x20) == 'e') {
         const char *mark = text + 1;
-        bool down = mark < end && *mark == '-';
+        bool negative_exponent = mark < end && *mark == '-';
         if (mark < end && (*mark == '-' || *mark == '+')) mark++;
         if (is_digit(mark, end)) {
-            int written = 0;
+            int number = 0;
             for (; is_digit(mark, end); mark++)
-                if (written < 100000) written = written * 10 + (*mark - '0');
-            exponent += down ? -written : written;
+                if (number < 100000) number = number * 10 + (*mark - '0');
+            exponent += negative_exponent ? -number : number;
             text = mark;
         }
     }

@@ -1,8 +1,8 @@
-/* bind.c - a rig and a method become a model. */
+/* bind.c - binds a rig with a method, which gives a model. */
 #include "bind/model.h"
 #include "math/affine.h"
 
-/* World transforms of all nodes in the bind pose: joints as the rig has them, everything else at rest below them. */
+/* World transforms of all nodes in the bind pose: joints from the rig, other nodes from their local rest transforms. */
 static sup_result add_bind_pose(const sup_rig *rig, sup_model_builder *builder, sup_error *error)
 {
     const sup_character *character = rig->character;
@@ -51,7 +51,7 @@ static sup_result add_values(const sup_method *method, const double *values, sup
     return SUP_OK;
 }
 
-/* The paints in the order of the method's maps. */
+/* Sorts the paints in the order of the method's maps. */
 static sup_result sort_paints(const sup_method *method, const sup_rig *rig, const sup_bind_def *def, const float **maps,
                               sup_error *error)
 {
@@ -61,7 +61,7 @@ static sup_result sort_paints(const sup_method *method, const sup_rig *rig, cons
         if (m < 0) return SUP_ERROR_ARGUMENT;
         if (maps[m] != NULL || paint->values == NULL)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.twice", paint->map,
-                            "The map \"%s\" is painted twice or without values: blend the strokes into one map.",
+                            "The map \"%s\" is given twice or has no values: blend the strokes into one map.",
                             paint->map);
         sup_result result = sup_map_check(&method->maps[m], paint->values, rig->vertex_count, error);
         if (result != SUP_OK) return result;
@@ -70,7 +70,7 @@ static sup_result sort_paints(const sup_method *method, const sup_rig *rig, cons
     return SUP_OK;
 }
 
-/* Runs the method's own bind on the builder; a method that forgets to report a failure is reported for it. */
+/* Runs the bind function of the method; reports misuse of the builder that the method did not report. */
 static sup_result run_method(const sup_method *method, const sup_bind_input *input, sup_model_builder *builder,
                              sup_error *error)
 {
@@ -85,7 +85,7 @@ static sup_result run_method(const sup_method *method, const sup_bind_input *inp
 static sup_result check_setup(const sup_method *method, const sup_bind_def *def, sup_error *error)
 {
     if (def == NULL || def->setup == NULL || (method->flags & SUP_METHOD_SETUP) != 0) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.setup", method->name, "The method \"%s\" takes no setup.",
+    return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.setup", method->name, "The method \"%s\" has no setup.",
                     method->name);
 }
 
@@ -93,12 +93,13 @@ static sup_result check_arguments(const sup_method *method, const sup_rig *rig, 
 {
     if (method == NULL || rig == NULL || model == NULL || rig->character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.null", "",
-                        "A method, a rig with its character and a place for the model are needed.");
+                        "sup_bind needs a method, a rig with its character and an output pointer for the model.");
     if (method->name == NULL || strlen(method->name) >= SUP_MODEL_NAME || method->bind == NULL ||
         method->step == NULL || method->map_count > SUP_METHOD_MAPS)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "bind.method", "",
-                        "A method needs a name of at most 31 characters, bind, step and at most %d maps.",
-                        SUP_METHOD_MAPS);
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "bind.method", "",
+            "A method must have a name of at most 31 characters, bind and step functions and at most %d maps.",
+            SUP_METHOD_MAPS);
     return SUP_OK;
 }
 

@@ -1,4 +1,4 @@
-/* model.c - building a model block, and reading arrays out of one. */
+/* model.c - builds model blocks and reads their arrays. */
 #include "bind/model.h"
 
 #include <limits.h>
@@ -41,7 +41,7 @@ void *sup_model_add(sup_model_builder *builder, const char *name, sup_array_type
         return misused(builder, "an array without a name of 1 to 31 characters");
     for (size_t i = 0; i < builder->arrays.count; i++)
         if (strcmp(built_arrays(builder)[i].entry.name, name) == 0) return misused(builder, "two arrays of one name");
-    builder->out_of_memory = true; /* until both allocations are through */
+    builder->out_of_memory = true; /* until both allocations have succeeded */
     if ((uint64_t)count > (uint64_t)SIZE_MAX / 2) return NULL;
     size_t size = sup_size_multiply((size_t)count, element);
     void *data = sup_alloc_zero(&builder->allocator, size);
@@ -73,7 +73,7 @@ static size_t aligned(size_t size)
     return (size + SUP_MODEL_ALIGNMENT - 1) / SUP_MODEL_ALIGNMENT * SUP_MODEL_ALIGNMENT;
 }
 
-/* Bytes of the whole block, SIZE_MAX when that overflows. */
+/* Size of the whole block in bytes, SIZE_MAX on overflow. */
 static size_t packed_size(const sup_model_builder *builder)
 {
     size_t size = sizeof(sup_model_header) + builder->arrays.count * sizeof(sup_model_entry);
@@ -161,20 +161,21 @@ const sup_model_header *sup_model_header_of(const sup_model *model)
 sup_result sup_model_check_character(const sup_model *model, const sup_character *character, sup_error *error)
 {
     if (model == NULL || character == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "model.null", "", "A model and a character are needed.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "model.null", "",
+                        "sup_model_check_character needs a model and a character.");
     const sup_model_header *h = sup_model_header_of(model);
     if (h->vertex_count != character->vertex_count || h->node_count != character->node_count ||
         h->morph_weight_count != character->morph_weight_count)
         return sup_fail(error, SUP_ERROR_DATA, "model.character", character->name,
-                        "The model is of another character: it has %d vertices, %d nodes and %d morph weights, this "
-                        "one %d, %d and %d. Bind it again.",
+                        "The model was bound for another character: it has %d vertices, %d nodes and %d morph weights, "
+                        "this character has %d, %d and %d. Bind it again.",
                         h->vertex_count, h->node_count, h->morph_weight_count, character->vertex_count,
                         character->node_count, character->morph_weight_count);
     if (h->character != sup_model_character_hash(character))
         return sup_fail(
             error, SUP_ERROR_DATA, "model.character", character->name,
-            "The model is of another character, or this one was changed: as many vertices and nodes, but not "
-            "the same shape or skeleton. Bind it again.");
+            "The model was bound for another character, or the character has changed: the counts are equal, but "
+            "vertices, triangles or bones differ. Bind it again.");
     return SUP_OK;
 }
 

@@ -1,4 +1,4 @@
-/* model_load.c - a model from bytes of unknown origin: nothing in them is believed before it is checked. */
+/* model_load.c - loads a model from untrusted bytes: everything is validated before use. */
 #include "bind/model.h"
 
 #include <math.h>
@@ -31,19 +31,19 @@ static sup_result check_header(const sup_model_header *header, size_t size, sup_
                         header->version, SUP_MODEL_VERSION);
     if (header->size > size)
         return sup_fail(error, SUP_ERROR_FORMAT, "model.truncated", "",
-                        "The model is cut short: %zu of %llu bytes are there.", size, (unsigned long long)header->size);
+                        "The model is truncated: it has %zu of %llu bytes.", size, (unsigned long long)header->size);
     if (header->size != size) return damaged(error, "model.size", "", "there are bytes after its end");
     if (header->vertex_count < 0 || header->node_count < 0 || header->morph_weight_count < 0 || header->array_count < 0)
         return damaged(error, "model.counts", "", "a count is negative");
     if ((uint64_t)header->array_count > (size - sizeof *header) / sizeof(sup_model_entry))
-        return damaged(error, "model.table", "", "its table of arrays is longer than the model");
+        return damaged(error, "model.table", "", "its array table is longer than the model");
     if (!is_terminated(header->method, sizeof header->method) || !all_zero(header->reserved, sizeof header->reserved))
-        return damaged(error, "model.header", "", "its header is not well formed");
+        return damaged(error, "model.header", "", "its header is malformed");
     return SUP_OK;
 }
 
-/* Every entry is well formed and inside, and the arrays stand one after the other as the writer puts them, which
- * also keeps them from overlapping. */
+/* Every entry must be well formed and inside the block, and the arrays must be contiguous in the order of the writer,
+ * which excludes overlaps. */
 static sup_result check_table(const sup_model *model, sup_error *error)
 {
     const sup_model_header *header = sup_model_header_of(model);
@@ -52,18 +52,18 @@ static sup_result check_table(const sup_model *model, sup_error *error)
     for (int32_t i = 0; i < header->array_count; i++) {
         const sup_model_entry *entry = &entries[i];
         if (!is_terminated(entry->name, sizeof entry->name))
-            return damaged(error, "model.array.name", "", "an array has no proper name");
+            return damaged(error, "model.array.name", "", "an array has an invalid name");
         size_t element = sup_array_type_size(entry->type);
         if (element == 0) return damaged(error, "model.array.type", entry->name, "an array is of an unknown type");
         if (entry->reserved != 0 || entry->reserved2 != 0 || entry->offset % SUP_MODEL_ALIGNMENT != 0)
-            return damaged(error, "model.array.entry", entry->name, "an entry of its table is not well formed");
+            return damaged(error, "model.array.entry", entry->name, "an entry of its table is malformed");
         if (entry->offset < past) return damaged(error, "model.array.overlap", entry->name, "two arrays overlap");
         if (entry->offset > model->size || entry->count < 0 ||
             (uint64_t)entry->count > (model->size - entry->offset) / element)
             return damaged(error, "model.array.range", entry->name, "an array reaches past its end");
         for (int32_t k = 0; k < i; k++)
             if (strcmp(entries[k].name, entry->name) == 0)
-                return damaged(error, "model.array.twice", entry->name, "two arrays have one name");
+                return damaged(error, "model.array.twice", entry->name, "two arrays have the same name");
         past = entry->offset + (uint64_t)entry->count * element;
     }
     return SUP_OK;
@@ -84,7 +84,7 @@ sup_result sup_model_check_common(const sup_model *model, sup_error *error)
     const sup_method *method = model->method;
     const double *values = sup_model_array(model, "bind.values", SUP_ARRAY_DOUBLE, method->param_count);
     if (values == NULL)
-        return damaged(error, "model.array.missing", "bind.values", "the parameters are missing or of another number");
+        return damaged(error, "model.array.missing", "bind.values", "the parameters are missing or have another count");
     for (int32_t i = 0; i < method->param_count; i++)
         if (sup_param_check(&method->params[i], values[i], NULL) != SUP_OK)
             return damaged(error, "model.param", method->params[i].name, "a parameter is out of range");
@@ -99,7 +99,8 @@ static sup_result find_method(sup_model *model, sup_error *error)
     model->method = sup_method_find(header->method);
     if (model->method == NULL)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "model.method", header->method,
-                        "The model was made by the method \"%s\", which this library does not have.", header->method);
+                        "The model was bound with the method \"%s\", which this library does not have.",
+                        header->method);
     if (model->method->version != header->method_version)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "model.method.version", header->method,
                         "The model has version %u of the method \"%s\"; this library has %u. Bind the character again.",
@@ -121,11 +122,12 @@ static sup_result check_model(sup_model *model, sup_error *error)
 sup_result sup_model_load(const sup_context *context_in, sup_bytes bytes, sup_model **model_out, sup_error *error)
 {
     if (model_out == NULL || (bytes.data == NULL && bytes.size > 0))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "model.null", "", "Bytes and a place for the model are needed.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "model.null", "",
+                        "sup_model_load needs bytes and an output pointer for the model.");
     sup_model_header header;
     if (bytes.size < sizeof header)
-        return sup_fail(error, SUP_ERROR_FORMAT, "model.truncated", "",
-                        "These %zu bytes are too few to be a Supple model.", bytes.size);
+        return sup_fail(error, SUP_ERROR_FORMAT, "model.truncated", "", "%zu bytes are too few for a Supple model.",
+                        bytes.size);
     memcpy(&header, bytes.data, sizeof header);
     sup_result result = check_header(&header, bytes.size, error);
     if (result != SUP_OK) return result;

@@ -1,4 +1,4 @@
-/* params.c - the parameter table of a method: defaults, text to values, ranges. */
+/* params.c - the parameter table of a method: defaults, parsing and ranges. */
 #include "bind/model.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ void sup_method_defaults(const sup_method *method, double *values)
         values[i] = method->params[i].default_value;
 }
 
-/* The names of the parameters or choices into `text`, with commas. */
+/* Writes the names of the parameters or choices to `text`, separated by commas. */
 static void list_params(const sup_method *method, char *text, size_t size)
 {
     size_t used = 0;
@@ -50,13 +50,13 @@ sup_result sup_param_check(const sup_param *param, double value, sup_error *erro
     switch (param->type) {
     case SUP_PARAM_BOOL:
         if (value == 0.0 || value == 1.0) return SUP_OK;
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "param.range", param->name, "\"%s\" is on (1) or off (0), not %g.",
-                        param->name, value);
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "param.range", param->name,
+                        "\"%s\" must be on (1) or off (0), not %g.", param->name, value);
     case SUP_PARAM_CHOICE: {
         int32_t count = list_choices(param, choices, sizeof choices);
         if (whole && value >= 0.0 && value < (double)count) return SUP_OK;
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "param.range", param->name, "\"%s\" is one of: %s.", param->name,
-                        choices);
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "param.range", param->name, "\"%s\" must be one of: %s.",
+                        param->name, choices);
     }
     case SUP_PARAM_INT:
     case SUP_PARAM_FLOAT:
@@ -89,12 +89,12 @@ sup_result sup_map_check(const sup_map *map, const float *values, int32_t vertex
     for (int32_t v = 0; v < vertex_count; v++)
         if (!(values[v] >= map->minimum && values[v] <= map->maximum)) /* NaN too */
             return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.range", map->name,
-                            "The map \"%s\" takes numbers from %g to %g, but vertex %d has %g.", map->name,
+                            "The map \"%s\" has values from %g to %g, but vertex %d has %g.", map->name,
                             (double)map->minimum, (double)map->maximum, v, (double)values[v]);
     return SUP_OK;
 }
 
-/* -1 when the text is neither. */
+/* -1 if the text is neither. */
 static double parse_bool(const char *text)
 {
     static const char *const on[] = {"on", "true", "yes", "1"}, *const off[] = {"off", "false", "no", "0"};
@@ -117,7 +117,7 @@ sup_result sup_method_set(const sup_method *method, double *values, const char *
 {
     if (method == NULL || values == NULL || name == NULL || text == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "param.null", "",
-                        "A method, its values, a name and a text are needed.");
+                        "A method, its values, a parameter name and a value text are needed.");
     int32_t index = sup_method_param(method, name, error);
     if (index < 0) return SUP_ERROR_ARGUMENT;
     const sup_param *param = &method->params[index];
@@ -125,20 +125,20 @@ sup_result sup_method_set(const sup_method *method, double *values, const char *
     if (param->type == SUP_PARAM_BOOL) {
         value = parse_bool(text);
         if (value < 0.0)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "param.text", param->name, "\"%s\" is on or off, not \"%s\".",
-                            param->name, text);
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "param.text", param->name,
+                            "\"%s\" must be on or off, not \"%s\".", param->name, text);
     } else if (param->type == SUP_PARAM_CHOICE) {
         value = parse_choice(param, text);
         char choices[240];
         list_choices(param, choices, sizeof choices);
         if (value < 0.0)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "param.text", param->name, "\"%s\" is one of: %s; not \"%s\".",
-                            param->name, choices, text);
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "param.text", param->name,
+                            "\"%s\" must be one of: %s; not \"%s\".", param->name, choices, text);
     } else {
         const char *end = text + strlen(text), *past = sup_parse_double(text, end, &value);
         if (past != end || past == text)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "param.text", param->name,
-                            "\"%s\" takes a number from %g to %g, not \"%s\".", param->name, param->minimum,
+                            "\"%s\" must be a number from %g to %g, not \"%s\".", param->name, param->minimum,
                             param->maximum, text);
     }
     sup_result result = sup_param_check(param, value, error);

@@ -12,7 +12,7 @@ static void gather(const float *points, const int32_t *tets, int32_t count, sup_
         for (int32_t c = 0; c < 4; c++)
             index[c][lane] = tets[4 * (size_t)(lane < count ? lane : count - 1) + (size_t)c];
     for (int32_t c = 0; c < 4; c++)
-        corner[c] = sup_simd_rows_gather(points, index[c]);
+        corner[c] = sup_wide4_gather(points, index[c]);
 }
 
 static sup_wide cross_component(sup_wide a, sup_wide b, sup_wide c, sup_wide d)

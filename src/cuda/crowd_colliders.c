@@ -126,7 +126,7 @@ sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t i
     if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     sup_crowd_colliders *c = &crowd->colliders;
     if (index < 0 || index >= c->count || !sup_collider_transform_usable(place))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.place", "",
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.transform", "",
                         "The crowd has %d colliders, and a place must be finite and not flat.", (int)c->count);
     for (int32_t i = begin; i < end; i++) {
         size_t k = (size_t)i * (size_t)c->count + (size_t)index;

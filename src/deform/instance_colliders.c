@@ -12,7 +12,7 @@ static sup_collider make(sup_collider_shape shape, sup_vec3 from, sup_vec3 to, f
                           .to = to,
                           .radius = radius,
                           .node = -1,
-                          .place = sup_mat34_identity(),
+                          .transform = sup_mat34_identity(),
                           .friction = DEFAULT_FRICTION};
 }
 
@@ -74,8 +74,8 @@ static sup_result check(const sup_collider *c, int32_t index, int32_t node_count
     sup_vec3d from = sup_v3_from_float(c->from), to = sup_v3_from_float(c->to);
     if (!sup_v3_finite(from) || !sup_v3_finite(to) || !isfinite(c->radius))
         return refuse(error, index, "collider.finite", "has a number that is not finite");
-    if (!sup_collider_transform_usable(c->place))
-        return refuse(error, index, "collider.place", "has a place that is not finite or flat");
+    if (!sup_collider_transform_usable(c->transform))
+        return refuse(error, index, "collider.transform", "has a place that is not finite or flat");
     if (!(c->friction >= 0.0f && c->friction <= MOST_FRICTION))
         return refuse(error, index, "collider.friction", "needs a friction from 0 to 100");
     if (c->node < -1 || c->node >= node_count)
@@ -130,7 +130,7 @@ static sup_result fill(const sup_context *context, sup_colliders *made, const su
                                       .to = sup_v3_from_float(c->to),
                                       .radius = (double)c->radius,
                                       .friction = c->friction};
-        made->place[i] = sup_affine_from_float(c->place);
+        made->place[i] = sup_affine_from_float(c->transform);
         made->node[i] = c->node;
         if (c->shape == SUP_COLLIDER_MESH) result = copy_mesh(context, made, i, c, error);
         if (result != SUP_OK) return result;

@@ -1,4 +1,4 @@
-/* adjacency.c - edge, half-edge and vertex tables by counting sorts; components by union of sets; boundary loops. */
+/* adjacency.c - edge, half-edge and vertex tables by counting sorts; components by union-find; boundary loops. */
 #include "geometry/adjacency.h"
 
 static int32_t half_start(const sup_adjacency *a, int32_t half)
@@ -17,14 +17,14 @@ static int32_t half_key(const sup_adjacency *a, int32_t half, bool larger)
     return (s > e) == larger ? s : e;
 }
 
-/* Counts to starts: bucket[i+1] holds the count of i before, bucket[i] the start of i after. */
+/* Prefix sum: on entry bucket[i+1] is the count of i, on return bucket[i] is the start of i. */
 static void counts_to_starts(int32_t *bucket, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         bucket[i + 1] += bucket[i];
 }
 
-/* After filling with bucket[i]++ the starts stand one place too far. */
+/* Restores the starts after bucket[i]++ for every item: they have moved by one entry. */
 static void restore_starts(int32_t *bucket, int32_t count)
 {
     for (int32_t i = count; i > 0; i--)
@@ -121,7 +121,7 @@ sup_result sup_adjacency_create(const sup_allocator *allocator, int32_t vertex_c
     sup_arena_destroy(&scratch);
     if (!ok) {
         sup_arena_destroy(&a.arena);
-        return sup_fail_memory(error, "the neighbours of the mesh");
+        return sup_fail_memory(error, "the adjacency of the mesh");
     }
     *adjacency = a;
     return SUP_OK;
@@ -139,8 +139,8 @@ void sup_adjacency_neighbours(const sup_adjacency *adjacency, int32_t *first, in
     for (int32_t i = 0; i < 2 * adjacency->edge_count; i++)
         first[ends[i] + 1]++;
     counts_to_starts(first, adjacency->vertex_count);
-    /* Edges are sorted by smaller, then larger vertex: filled in this order, each row gets its smaller neighbours
-     * (rising) before its larger ones (rising). */
+    /* Edges are sorted by smaller, then larger vertex: filled in this order, each list has its smaller neighbours
+     * before its larger ones, both ascending. */
     for (int32_t e = 0; e < adjacency->edge_count; e++)
         neighbours[first[ends[2 * e + 1]]++] = ends[2 * e];
     for (int32_t e = 0; e < adjacency->edge_count; e++)
@@ -159,7 +159,7 @@ static int32_t find_root(int32_t *parent, int32_t v)
 
 int32_t sup_mesh_components(int32_t vertex_count, int32_t triangle_count, const int32_t *triangles, int32_t *component)
 {
-    /* Disjoint sets whose root is their smallest vertex. */
+    /* Union-find; the root of a set is its smallest vertex. */
     for (int32_t v = 0; v < vertex_count; v++)
         component[v] = v;
     for (int32_t t = 0; t < triangle_count; t++)
@@ -170,7 +170,7 @@ int32_t sup_mesh_components(int32_t vertex_count, int32_t triangle_count, const 
         }
     for (int32_t v = 0; v < vertex_count; v++)
         component[v] = find_root(component, v);
-    /* Roots with members become INT32_MIN, then -2 - id; members follow them, as roots come first. */
+    /* Roots with members become INT32_MIN, then -2 - id; members come after their root. */
     for (int32_t v = 0; v < vertex_count; v++) {
         int32_t root = component[v];
         if (root >= 0 && root != v && component[root] == root) component[root] = INT32_MIN;
@@ -178,7 +178,7 @@ int32_t sup_mesh_components(int32_t vertex_count, int32_t triangle_count, const 
     int32_t count = 0;
     for (int32_t v = 0; v < vertex_count; v++) {
         if (component[v] == v)
-            component[v] = -1; /* of no triangle */
+            component[v] = -1; /* without triangles */
         else if (component[v] == INT32_MIN)
             component[v] = -2 - count++;
         else
@@ -189,8 +189,8 @@ int32_t sup_mesh_components(int32_t vertex_count, int32_t triangle_count, const 
     return count;
 }
 
-/* From boundary half-edge `half` through the fan at `vertex` to the next boundary half-edge there, or -1 when a
- * non-manifold edge is in the way. Directions do not matter. */
+/* The boundary half-edge at the other end of the fan of triangles around `vertex`, starting at boundary half-edge
+ * `half`; -1 if the fan ends at a non-manifold edge. Works for inconsistent orientations. */
 static int32_t cross_fan(const sup_adjacency *a, int32_t half, int32_t vertex)
 {
     for (;;) {
@@ -208,7 +208,7 @@ static int32_t other_end(const sup_adjacency *a, int32_t half, int32_t vertex)
     return half_start(a, half) == vertex ? half_end(a, half) : half_start(a, half);
 }
 
-/* Walks from `half`, entered at `vertex`, until the chain closes or stops. */
+/* Follows the boundary from `half`, starting at `vertex`, until the chain closes or ends. */
 static void walk(const sup_adjacency *a, int32_t half, int32_t vertex, bool *seen, sup_boundary *boundary)
 {
     boundary->closed[boundary->loop_count] = true;
@@ -240,7 +240,7 @@ sup_result sup_boundary_loops(const sup_adjacency *adjacency, sup_arena *arena, 
     bool *seen = sup_arena_alloc(arena, (size_t)halves, sizeof(bool));
     if (b.loop_first == NULL || b.halves == NULL || b.vertices == NULL || b.closed == NULL || seen == NULL)
         return sup_fail_memory(error, "the boundary of the mesh");
-    /* Open chains first, from their ends; what is left are loops, walked along their triangles. */
+    /* Open chains first, from their ends; the remaining half-edges form loops. */
     for (int32_t h = 0; h < halves; h++) {
         if (adjacency->half_twin[h] != SUP_HALF_BOUNDARY || seen[h]) continue;
         int32_t start = half_start(adjacency, h), end = half_end(adjacency, h);

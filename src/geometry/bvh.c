@@ -1,5 +1,5 @@
-/* bvh.c - tree of boxes over triangles: built top-down with a binned surface area heuristic (I. Wald, "On fast
- * construction of SAH-based bounding volume hierarchies", 2007; key wald2007sah). */
+/* bvh.c - bounding volume hierarchy over triangles, built top-down with a binned surface area heuristic (I. Wald, "On
+ * fast construction of SAH-based bounding volume hierarchies", 2007; key wald2007sah). */
 #define SUP_BVH_QUERY static
 #include "geometry/bvh_query.h"
 
@@ -61,7 +61,7 @@ static int32_t bin_of(const bins *b, double centre)
     return k >= BIN_COUNT - 1 ? BIN_COUNT - 1 : (k > 0.0 ? (int32_t)k : 0);
 }
 
-/* Bins along the longest side of the box of the centres; false when all centres are in one place. */
+/* Bins along the longest side of the bounding box of the centres; false if all centres are equal. */
 static bool make_bins(const box *boxes, const int32_t *order, const range *r, bins *b)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -80,7 +80,7 @@ static bool make_bins(const box *boxes, const int32_t *order, const range *r, bi
     return extent > 0.0 && isfinite(b->scale);
 }
 
-/* The bin after which to cut for the least expected cost of a ray; -1 when no cut leaves both sides filled. */
+/* The bin after which to split for the minimum expected cost of a ray; -1 if every split has an empty side. */
 static int32_t best_cut(const box *boxes, const int32_t *order, const range *r, const bins *b)
 {
     box content[BIN_COUNT];
@@ -177,7 +177,7 @@ sup_result sup_bvh_create(const sup_context *context, const float *positions, in
     if (built.nodes == NULL || built.order == NULL || boxes == NULL) {
         sup_free(allocator, boxes, count * sizeof(box));
         sup_bvh_free(&built);
-        return sup_fail_memory(error, "a tree of triangles");
+        return sup_fail_memory(error, "a bounding volume hierarchy");
     }
     for (int32_t t = 0; t < built.triangle_count; t++) {
         built.order[t] = t;
@@ -262,14 +262,15 @@ static bool visit_leaves(const sup_bvh *bvh, const sup_bvh_node *a, const sup_bv
 
 void sup_bvh_self_pairs(const sup_bvh *bvh, sup_bvh_pair_fn *visit, void *user)
 {
-    int32_t stack[3 * SUP_BVH_STACK][2]; /* a step takes one pair and leaves three at most, one level down */
+    int32_t stack[3 * SUP_BVH_STACK][2]; /* a step removes one pair and adds at most three, one level down */
     int32_t depth = 0;
     if (bvh->node_count > 0) memset(stack[depth++], 0, sizeof(stack[0]));
     while (depth > 0) {
         depth--;
         int32_t left = stack[depth][0], right = stack[depth][1];
         const sup_bvh_node *a = &bvh->nodes[left], *b = &bvh->nodes[right];
-        if (left == right && a->count == 0) { /* a node with itself: both children, and the two together */
+        if (left == right &&
+            a->count == 0) { /* a node with itself: each child with itself, and both children with each other */
             const int32_t next[3][2] = {{left + 1, left + 1}, {a->first, a->first}, {left + 1, a->first}};
             memcpy(stack[depth], next, sizeof(next));
             depth += 3;

@@ -1,9 +1,9 @@
-/* bvh_query.h (internal) - rays and nearest points in a tree of boxes: one source for the CPU and for threads of a GPU.
- * Includers define SUP_BVH_QUERY, what stands before a function. See bvh.h. */
+/* bvh_query.h (internal) - ray and nearest-point queries of a bounding volume hierarchy, one source for CPU and GPU.
+ * Includers define SUP_BVH_QUERY, the specifiers of a function. See bvh.h. */
 #include "geometry/bvh.h"
 
-/* Levels of a tree at most, and a little: below SUP_BVH_DEPTH of them the rest is halved, 31 more. A query keeps one node per
- * level at most. */
+/* Bound of the tree depth: from level SUP_BVH_DEPTH on nodes are split into equal halves, at most 31 further levels. A
+ * query stores at most one node per level. */
 enum { SUP_BVH_DEPTH = 32, SUP_BVH_STACK = SUP_BVH_DEPTH + 32 + 2 };
 
 SUP_BVH_QUERY sup_vec3d corner(const sup_bvh *bvh, int32_t triangle, int k)
@@ -11,9 +11,9 @@ SUP_BVH_QUERY sup_vec3d corner(const sup_bvh *bvh, int32_t triangle, int k)
     return sup_v3_load(bvh->positions + (int64_t)bvh->triangles[(int64_t)triangle * 3 + k] * 3);
 }
 
-/* Whether [t_min, t_max] of the ray meets the box, with a little room for rounding. */
-SUP_BVH_QUERY bool ray_meets_box(const sup_bvh_node *node, const double origin[3], const double direction[3],
-                                 const double inverse[3], double t_min, double t_max)
+/* Whether [t_min, t_max] of the ray intersects the box, with a tolerance for rounding. */
+SUP_BVH_QUERY bool ray_hits_box(const sup_bvh_node *node, const double origin[3], const double direction[3],
+                                const double inverse[3], double t_min, double t_max)
 {
     for (int k = 0; k < 3; k++) {
         double low = (double)node->lower[k] - origin[k], high = (double)node->upper[k] - origin[k];
@@ -32,10 +32,11 @@ SUP_BVH_QUERY bool ray_meets_box(const sup_bvh_node *node, const double origin[3
     return true;
 }
 
-/* T. Moeller, B. Trumbore 1997. Edges count as inside, with room for rounding, so that no ray slips between two. */
-SUP_BVH_QUERY bool ray_meets_triangle(const sup_bvh *bvh, const sup_bvh_ray *ray, int32_t triangle, sup_bvh_hit *hit)
+/* T. Moeller, B. Trumbore 1997. Edges belong to the triangle, with a tolerance for rounding, so that no ray passes
+ * between two adjacent triangles. */
+SUP_BVH_QUERY bool ray_hits_triangle(const sup_bvh *bvh, const sup_bvh_ray *ray, int32_t triangle, sup_bvh_hit *hit)
 {
-    const double room = 1e-12;
+    const double tolerance = 1e-12;
     sup_vec3d a = corner(bvh, triangle, 0);
     sup_vec3d ab = sup_v3_sub(corner(bvh, triangle, 1), a), ac = sup_v3_sub(corner(bvh, triangle, 2), a);
     sup_vec3d p = sup_v3_cross(ray->direction, ac);
@@ -45,10 +46,10 @@ SUP_BVH_QUERY bool ray_meets_triangle(const sup_bvh *bvh, const sup_bvh_ray *ray
     if (!isfinite(inverse)) return false;
     sup_vec3d to = sup_v3_sub(ray->origin, a);
     double u = sup_v3_dot(to, p) * inverse;
-    if (!(u >= -room && u <= 1.0 + room)) return false;
+    if (!(u >= -tolerance && u <= 1.0 + tolerance)) return false;
     sup_vec3d q = sup_v3_cross(to, ab);
     double v = sup_v3_dot(ray->direction, q) * inverse;
-    if (!(v >= -room && u + v <= 1.0 + room)) return false;
+    if (!(v >= -tolerance && u + v <= 1.0 + tolerance)) return false;
     double t = sup_v3_dot(ac, q) * inverse;
     if (!(t >= ray->t_min && t <= ray->t_max)) return false;
     const sup_bvh_hit found = {triangle, t, u, v, determinant < 0.0 ? 1 : -1};
@@ -56,7 +57,7 @@ SUP_BVH_QUERY bool ray_meets_triangle(const sup_bvh *bvh, const sup_bvh_ray *ray
     return true;
 }
 
-/* Nearest hit, or any when `any`. */
+/* The nearest hit, or any hit if `any`. */
 SUP_BVH_QUERY bool trace(const sup_bvh *bvh, const sup_bvh_ray *ray, bool any, sup_bvh_hit *nearest)
 {
     int32_t stack[SUP_BVH_STACK], depth = 0;
@@ -69,7 +70,7 @@ SUP_BVH_QUERY bool trace(const sup_bvh *bvh, const sup_bvh_ray *ray, bool any, s
     while (depth > 0) {
         int32_t index = stack[--depth];
         const sup_bvh_node *node = &bvh->nodes[index];
-        if (!ray_meets_box(node, origin, direction, inverse, r.t_min, r.t_max)) continue;
+        if (!ray_hits_box(node, origin, direction, inverse, r.t_min, r.t_max)) continue;
         if (node->count == 0) {
             stack[depth++] = node->first;
             stack[depth++] = index + 1;
@@ -77,7 +78,7 @@ SUP_BVH_QUERY bool trace(const sup_bvh *bvh, const sup_bvh_ray *ray, bool any, s
         }
         for (int32_t k = 0; k < node->count; k++) {
             sup_bvh_hit hit;
-            if (!ray_meets_triangle(bvh, &r, bvh->order[node->first + k], &hit)) continue;
+            if (!ray_hits_triangle(bvh, &r, bvh->order[node->first + k], &hit)) continue;
             bool later = found && (hit.t > nearest->t || (hit.t >= nearest->t && hit.triangle > nearest->triangle));
             if (later || (r.accept != NULL && !r.accept(r.user, &hit))) continue;
             *nearest = hit;
@@ -101,7 +102,7 @@ SUP_BVH_QUERY double box_distance2(const sup_bvh_node *node, sup_vec3d p)
     return sum;
 }
 
-/* Nearest point of edge ab, as weight of b. */
+/* Nearest point of edge ab as the weight of b. */
 SUP_BVH_QUERY double edge_weight(sup_vec3d p, sup_vec3d a, sup_vec3d b, double *distance2)
 {
     double t = sup_v3_segment_parameter(p, a, b);
@@ -110,7 +111,7 @@ SUP_BVH_QUERY double edge_weight(sup_vec3d p, sup_vec3d a, sup_vec3d b, double *
     return t;
 }
 
-/* Barycentric weights of the nearest point: inside when the projection is, else the nearest of the three edges. */
+/* Barycentric weights of the nearest point: the projection if it is inside, else the nearest point of the edges. */
 SUP_BVH_QUERY void nearest_on_triangle(const sup_vec3d c[3], sup_vec3d p, double *u, double *v)
 {
     sup_vec3d ab = sup_v3_sub(c[1], c[0]), ac = sup_v3_sub(c[2], c[0]), ap = sup_v3_sub(p, c[0]);
@@ -160,7 +161,7 @@ SUP_BVH_QUERY sup_bvh_nearest closest_of(const sup_bvh *bvh, sup_vec3d point, do
         int32_t index = stack[--depth];
         const sup_bvh_node *node = &bvh->nodes[index];
         if (box_distance2(node, point) > best) continue;
-        if (node->count == 0) { /* the nearer child is looked at first: it is pushed last */
+        if (node->count == 0) { /* visit the nearer child first: push it last */
             int32_t left = index + 1, right = node->first;
             bool left_first = box_distance2(&bvh->nodes[left], point) <= box_distance2(&bvh->nodes[right], point);
             stack[depth++] = left_first ? right : left;
@@ -178,13 +179,13 @@ SUP_BVH_QUERY sup_bvh_nearest closest_of(const sup_bvh *bvh, sup_vec3d point, do
 SUP_BVH_QUERY bool count_crossing(void *user, const sup_bvh_hit *hit)
 {
     *(int32_t *)user += hit->facing;
-    return false; /* go on to the next */
+    return false; /* continue with the next hit */
 }
 
 SUP_BVH_QUERY bool is_inside(const sup_bvh *bvh, sup_vec3d point)
 {
-    /* Oblique on purpose: models have many faces and edges along the axes. All signs of one direction, so that the
-     * answers for a mirrored model are mirrored. */
+    /* Oblique directions, because models have many axis-aligned faces and edges. All sign combinations of one
+     * direction, so that the result is symmetric for mirrored models. */
     enum { RAY_COUNT = 8 };
     int32_t inside = 0;
     for (int32_t k = 0; k < RAY_COUNT; k++) {

@@ -4,32 +4,32 @@
  * collapses, so that the coarse vertices are some of the fine ones.
  *
  * Deviations:
- * - Planes are weighted by area, and a small part of the distance to the original points is added: on flat and evenly
- *   bent skin plain quadrics do not care where vertices are, but a simulation wants even triangles.
- * - A cost is looked at again when its vertex is the cheapest, not whenever something beside it changed: quadrics only
- *   grow, so that an old cost is as good as always too small, and most are never needed. */
+ * - Planes are weighted by area, and a small fraction of the distance to the original points is added: on flat and
+ *   uniformly curved skin plain quadrics do not determine the vertex positions, but a simulation needs even triangles.
+ * - A cost is updated when its vertex becomes the cheapest, not after every change of a neighbour: quadrics only grow,
+ *   so an old cost is nearly always a lower bound, and most updates are never needed. */
 #include "geometry/decimate.h"
 #include "geometry/adjacency.h"
 #include "math/vec3.h"
 
-enum { STAR_MAX = 128 }; /* triangles round a vertex; vertices with more stay */
+enum { STAR_MAX = 128 }; /* triangles around a vertex; vertices with more are kept */
 
-static const double BORDER_WEIGHT = 10.0; /* of the planes that stand on border edges, per squared edge length */
+static const double BORDER_WEIGHT = 10.0; /* of the planes perpendicular to border edges, per squared edge length */
 
-/* Symmetric: p A p + 2 b p + c, the weighted sum of squared distances of p to planes and points. */
+/* Symmetric quadric p A p + 2 b p + c: the weighted sum of squared distances of p to planes and points. */
 typedef struct quadric {
     double xx, xy, xz, yy, yz, zz, x, y, z, c;
 } quadric;
 
-/* What a collapse may do; loosened from round to round until the target is reached. */
+/* Limits of a collapse; relaxed from pass to pass until the target is reached. */
 typedef struct limits {
-    double aspect;      /* longest edge to height, in units of the def's limit */
-    double turn;        /* least cosine between the normals of a triangle before and after */
-    double turn_in_all; /* the same, since the beginning */
-    int32_t valence;    /* triangles round a vertex */
+    double aspect;     /* longest edge / height, relative to the def's limit */
+    double turn;       /* minimum cosine between the normals of a triangle before and after the collapse */
+    double total_turn; /* the same, relative to the input triangle */
+    int32_t valence;   /* triangles around a vertex */
 } limits;
 
-static const limits ROUNDS[] = {{1.0, 0.5, 0.2, 10}, {1.5, 0.25, 0.0, 14}, {4.0, 0.1, -0.5, 32}, {1e9, 0.01, -0.7, 64}};
+static const limits PASSES[] = {{1.0, 0.5, 0.2, 10}, {1.5, 0.25, 0.0, 14}, {4.0, 0.1, -0.5, 32}, {1e9, 0.01, -0.7, 64}};
 
 typedef struct heap_item {
     double cost;
@@ -40,24 +40,24 @@ typedef struct star {
     int32_t count;             /* -1: more than STAR_MAX */
     int32_t corners[STAR_MAX]; /* 3 t + k at that vertex */
     int32_t ring_count;
-    heap_item ring[2 * STAR_MAX]; /* neighbours, and what it costs to merge into them */
+    heap_item ring[2 * STAR_MAX]; /* neighbours, and the cost to merge into them */
 } star;
 
 /* Corner 3 t + k of triangle t. */
 typedef struct corner_link {
-    int32_t vertex; /* -1 in the first corner of a triangle that is gone */
-    int32_t next;   /* the next corner at the same vertex: a list that may still hold triangles that are gone; or -1 */
+    int32_t vertex; /* -1 in the first corner of a removed triangle */
+    int32_t next;   /* next corner at the same vertex, or -1; the list may contain removed triangles */
 } corner_link;
 
-/* One cache line a vertex: collapses jump about the mesh. */
+/* One cache line per vertex, because collapses access the mesh in random order. */
 typedef struct vertex_state {
     sup_vec3d position; /* centred, of size 1 */
-    double own_error;   /* error at its own place */
+    double own_error;   /* error at its position */
     double importance;
-    int32_t first; /* start of the list of corners, -1 for none: gone */
-    int32_t mark;  /* stamp of the last star it was seen in */
+    int32_t first; /* start of the list of corners, -1: removed */
+    int32_t mark;  /* stamp of the last star that contained it */
     int32_t links; /* triangles at the edge to it in that star */
-    bool fixed;    /* may not go */
+    bool fixed;    /* must be kept */
     bool parked;   /* not in the heap */
 } vertex_state;
 
@@ -65,10 +65,10 @@ typedef struct decimation {
     vertex_state *vertices;
     quadric *error;       /* [vertex_count] */
     corner_link *corners; /* [triangle_count*3] */
-    sup_vec3d *normal;    /* [triangle_count] unit, of the beginning */
+    sup_vec3d *normal;    /* [triangle_count] unit normals of the input */
     int32_t *renumbered;  /* [vertex_count] */
     heap_item *heap;
-    int32_t heap_count, vertex_count, triangle_count, living, stamp;
+    int32_t heap_count, vertex_count, triangle_count, live_count, stamp;
     double aspect_limit;
     const limits *limits;
     sup_arena arena;
@@ -138,7 +138,7 @@ static bool is_gone(const decimation *d, int32_t corner)
     return d->corners[corner - corner % 3].vertex < 0;
 }
 
-/* The triangles round v; drops those that are gone from its list. */
+/* The triangles around v; removes deleted ones from its list. */
 static void gather(decimation *d, int32_t v, star *s)
 {
     int32_t *link = &d->vertices[v].first;
@@ -158,7 +158,7 @@ static void gather(decimation *d, int32_t v, star *s)
     }
 }
 
-/* Lists and marks the neighbours in a star; links[w] becomes the number of triangles at the edge to w. */
+/* Lists and marks the neighbours in a star; links[w] is the number of triangles at the edge to w. */
 static void find_ring(decimation *d, star *s)
 {
     d->stamp++;
@@ -211,8 +211,8 @@ static void pop(decimation *d)
     if (d->heap_count > 0) sift_down(d, 0, last);
 }
 
-/* --- Costs and permits --- */
-/* What it costs to merge u into each neighbour of its ring. */
+/* --- Costs and validity --- */
+/* Costs to merge u into each neighbour of its ring. */
 static void evaluate_ring(const decimation *d, int32_t u, star *s)
 {
     for (int32_t i = 0; i < s->ring_count; i++) {
@@ -239,7 +239,7 @@ static double aspect_of(sup_vec3d a, sup_vec3d b, sup_vec3d c, double twice_area
     return twice_area > 0.0 ? square / twice_area : INFINITY;
 }
 
-/* Whether the triangle of `corner` may have that corner moved to p. */
+/* Whether `corner` of its triangle may move to p. */
 static bool triangle_allows(const decimation *d, int32_t corner, sup_vec3d p, double *worst_before, double *worst)
 {
     sup_vec3d u = d->vertices[d->corners[corner].vertex].position;
@@ -252,7 +252,7 @@ static bool triangle_allows(const decimation *d, int32_t corner, sup_vec3d p, do
     *worst = fmax(*worst, aspect_of(p, a, b, length));
     if (length_before == 0.0) return true;
     return sup_v3_dot(before, after) >= d->limits->turn * length_before * length && length > 0.0 &&
-           sup_v3_dot(d->normal[corner / 3], after) >= d->limits->turn_in_all * length;
+           sup_v3_dot(d->normal[corner / 3], after) >= d->limits->total_turn * length;
 }
 
 static bool shape_allows(const decimation *d, const star *s, int32_t v)
@@ -267,7 +267,7 @@ static bool shape_allows(const decimation *d, const star *s, int32_t v)
     return worst <= (worst_before > limit ? worst_before : limit);
 }
 
-/* The third corner of a triangle that holds `v` beside the vertex at `corner`, -1 when it does not hold v. */
+/* The third corner of a triangle that contains `v` and the vertex at `corner`, -1 if it does not contain v. */
 static int32_t opposite(const decimation *d, int32_t corner, int32_t v)
 {
     int32_t a = d->corners[following(corner)].vertex, b = d->corners[preceding(corner)].vertex;
@@ -282,9 +282,9 @@ static bool holds_edge(const decimation *d, const star *s, int32_t a, int32_t b)
     return false;
 }
 
-/* Link condition: u and v share no neighbours but those of the triangles at their edge, a border vertex moves along the
- * border only, no triangle comes to lie on another one and none of the corners is left alone. The ring of u must be the
- * one that is marked. */
+/* Link condition: u and v have no common neighbours except those of the triangles at their edge, a border vertex moves
+ * only along the border, no two triangles become equal and no corner loses all triangles. The ring of u must be
+ * marked. */
 static bool topology_allows(decimation *d, const star *around_u, int32_t v, const star *around_v)
 {
     int32_t apexes[2] = {-1, -1}, found = 0, beside_apex = 0;
@@ -334,7 +334,7 @@ static void collapse(decimation *d, int32_t u, const star *around_u, int32_t v, 
         const star *s = k == 0 ? around_u : around_v;
         for (int32_t i = s->count - 1; i >= 0; i--) {
             int32_t corner = s->corners[i];
-            if (opposite(d, corner, k == 0 ? v : u) >= 0) continue; /* holds both */
+            if (opposite(d, corner, k == 0 ? v : u) >= 0) continue; /* contains both */
             d->corners[corner].vertex = v;
             d->corners[corner].next = list;
             list = corner;
@@ -346,7 +346,7 @@ static void collapse(decimation *d, int32_t u, const star *around_u, int32_t v, 
     }
     d->vertices[v].first = list;
     d->vertices[u].first = -1;
-    d->living--;
+    d->live_count--;
     add_quadric(&d->error[v], &d->error[u]);
     d->vertices[v].own_error = evaluate(&d->error[v], d->vertices[v].position);
     wake(d, v);
@@ -356,8 +356,8 @@ static void collapse(decimation *d, int32_t u, const star *around_u, int32_t v, 
     }
 }
 
-/* Looks at the cheapest vertex: it collapses, or goes back with its true cost, or leaves the heap until something
- * changes beside it. */
+/* Processes the cheapest vertex: collapses it, reinserts it with its current cost, or removes it from the heap until a
+ * neighbour changes. */
 static void take_cheapest(decimation *d, star *around_u, star *around_v)
 {
     int32_t u = d->heap[0].vertex;
@@ -386,8 +386,8 @@ static void take_cheapest(decimation *d, star *around_u, star *around_v)
 static void decimate_to(decimation *d, int32_t target)
 {
     star around_u, around_v;
-    for (int32_t round = 0; round < SUP_COUNT(ROUNDS) && d->living > target; round++) {
-        d->limits = &ROUNDS[round];
+    for (int32_t pass = 0; pass < SUP_COUNT(PASSES) && d->live_count > target; pass++) {
+        d->limits = &PASSES[pass];
         for (int32_t v = 0; v < d->vertex_count; v++) {
             if (!d->vertices[v].parked || d->vertices[v].fixed || d->vertices[v].first < 0) continue;
             gather(d, v, &around_u);
@@ -396,7 +396,7 @@ static void decimate_to(decimation *d, int32_t target)
             heap_item cheapest = next_target(&around_u, (heap_item){-1.0, -1});
             if (cheapest.vertex >= 0) push(d, (heap_item){cheapest.cost, v});
         }
-        while (d->heap_count > 0 && d->living > target)
+        while (d->heap_count > 0 && d->live_count > target)
             take_cheapest(d, &around_u, &around_v);
     }
 }
@@ -424,10 +424,10 @@ static void make_quadrics(decimation *d, const sup_adjacency *adjacency, double 
                           d->vertices[corners[2]].position};
         sup_vec3d cross = sup_v3_cross(sup_v3_sub(p[1], p[0]), sup_v3_sub(p[2], p[0]));
         sup_vec3d normal = d->normal[t] = sup_v3_unit_or(cross, sup_v3(0.0, 0.0, 0.0));
-        double share = sup_v3_length(cross) / 6.0;
+        double area = sup_v3_length(cross) / 6.0; /* a third of the triangle */
         for (int32_t k = 0; k < 3; k++) {
-            add_plane(&d->error[corners[k]], normal, p[0], share);
-            add_point(&d->error[corners[k]], p[k], share * evenness);
+            add_plane(&d->error[corners[k]], normal, p[0], area);
+            add_point(&d->error[corners[k]], p[k], area * evenness);
             if (adjacency->half_twin[3 * t + k] != SUP_HALF_BOUNDARY) continue;
             sup_vec3d edge = sup_v3_sub(p[(k + 1) % 3], p[k]), side = sup_v3_cross(edge, normal);
             double weight = BORDER_WEIGHT * sup_v3_dot(edge, edge);
@@ -440,7 +440,7 @@ static void make_quadrics(decimation *d, const sup_adjacency *adjacency, double 
         d->vertices[v].own_error = evaluate(&d->error[v], d->vertices[v].position);
 }
 
-/* Triangles that are reached from the first one at v by crossing edges at v. */
+/* Number of triangles that are connected with the first one at v by edges at v. */
 static int32_t fan_size(const sup_adjacency *adjacency, int32_t v)
 {
     int32_t start = adjacency->vertex_halves[adjacency->vertex_first[v]], count = 1;
@@ -457,7 +457,7 @@ static int32_t fan_size(const sup_adjacency *adjacency, int32_t v)
     return count;
 }
 
-/* Vertices of non-manifold edges, and those where more than one fan meets, stay. */
+/* Keeps vertices of non-manifold edges and vertices with more than one fan of triangles. */
 static void fix_vertices(decimation *d, const sup_adjacency *adjacency)
 {
     for (int32_t v = 0; v < d->vertex_count; v++)
@@ -468,7 +468,7 @@ static void fix_vertices(decimation *d, const sup_adjacency *adjacency)
                 true;
     for (int32_t v = 0; v < d->vertex_count; v++) {
         int32_t count = adjacency->vertex_first[v + 1] - adjacency->vertex_first[v];
-        d->living += count > 0;
+        d->live_count += count > 0;
         d->vertices[v].parked = true;
         d->vertices[v].first = -1;
         if (count > 0 && !d->vertices[v].fixed && fan_size(adjacency, v) != count) d->vertices[v].fixed = true;
@@ -486,11 +486,11 @@ static sup_result check_input(int32_t vertex_count, int32_t triangle_count, cons
     for (int64_t i = 0; i < 3 * (int64_t)triangle_count; i++)
         if (triangles[i] < 0 || triangles[i] >= vertex_count || triangles[i] == triangles[i - i % 3 + (i + 1) % 3])
             return sup_fail(error, SUP_ERROR_ARGUMENT, "decimate.triangle", "",
-                            "Triangle %lld has a corner that is not there, or one twice.", (long long)(i / 3));
+                            "Triangle %lld has a corner out of range or a repeated corner.", (long long)(i / 3));
     for (int32_t v = 0; def->importance != NULL && v < vertex_count; v++)
         if (!(def->importance[v] >= 0.0f))
             return sup_fail(error, SUP_ERROR_ARGUMENT, "decimate.importance", "",
-                            "The importance of vertex %d is not a number of at least 0.", v);
+                            "The importance of vertex %d must be a number of at least 0.", v);
     return SUP_OK;
 }
 
@@ -510,7 +510,7 @@ static bool reserve(decimation *d)
 static sup_result extract(const decimation *d, const sup_allocator *allocator, sup_decimated *decimated,
                           sup_error *error)
 {
-    sup_decimated out = {.allocator = *allocator, .vertex_count = d->living};
+    sup_decimated out = {.allocator = *allocator, .vertex_count = d->live_count};
     for (int32_t t = 0; t < d->triangle_count; t++)
         out.triangle_count += d->corners[3 * (size_t)t].vertex >= 0;
     out.vertices = sup_alloc(allocator, (size_t)out.vertex_count * sizeof *out.vertices);
@@ -547,7 +547,7 @@ sup_result sup_decimate(const sup_context *context, int32_t vertex_count, const 
     d.aspect_limit = def->aspect_limit > 0.0 ? def->aspect_limit : 5.0;
     bool ok = reserve(&d);
     if (ok) {
-        for (int32_t v = 0; v < vertex_count; v++) /* 0 must still put the cheaper one first */
+        for (int32_t v = 0; v < vertex_count; v++) /* an importance of 0 must preserve the order of costs */
             d.vertices[v].importance = def->importance != NULL ? fmax((double)def->importance[v], 1e-9) : 1.0;
         scale_positions(&d, positions);
         double evenness = def->evenness == 0.0 ? 0.02 : fmax(def->evenness, 0.0);

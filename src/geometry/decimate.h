@@ -1,32 +1,32 @@
-/* decimate.h (internal) - fewer vertices for the same shape: a triangle mesh with some of its own vertices left out.
+/* decimate.h (internal) - mesh decimation: a coarse triangle mesh whose vertices are a subset of the input's.
  *
- * Any mesh: open, of several pieces, with non-manifold edges (whose vertices stay). Manifold parts stay manifold, every
- * piece keeps at least one triangle, holes stay open. The same result every time. */
+ * The mesh may be open, have several components and non-manifold edges (whose vertices are kept). Manifold regions stay
+ * manifold, every component keeps at least one triangle, holes stay open. Deterministic. */
 #ifndef SUP_GEOMETRY_DECIMATE_H
 #define SUP_GEOMETRY_DECIMATE_H
 
 #include "base/base.h"
 
 typedef struct sup_decimate_def {
-    int32_t vertex_target; /* vertices to keep; more stay where no further one can go without harm */
-    /* [vertex_count] at least 0, NULL = 1 everywhere: where it is larger vertices stay denser, four times it for about
-     * twice as many on smooth skin. INFINITY: the vertex stays. */
+    int32_t vertex_target; /* vertices to keep; more remain if no valid collapse is left */
+    /* [vertex_count] at least 0, NULL = 1 everywhere: vertices stay denser where it is larger; four times the
+     * importance gives about twice the density on smooth skin. INFINITY: the vertex is kept. */
     const float *importance;
-    double
-        aspect_limit; /* longest edge to height of the triangles that are made, 0 = 5; given up before the target is */
-    /* How much an even mesh counts against a faithful one: share of the distance along the surface in the error;
+    double aspect_limit; /* longest edge / height of new triangles, 0 = 5; relaxed if the target is not reached */
+    /* Weight of evenly spaced vertices against geometric accuracy: fraction of the tangential distance in the error;
      * 0 = 0.02, negative = none. */
     double evenness;
 } sup_decimate_def;
 
 typedef struct sup_decimated {
     int32_t vertex_count, triangle_count;
-    int32_t *vertices;  /* [vertex_count] vertex of the mesh it came from, rising */
-    int32_t *triangles; /* [triangle_count*3] into `vertices`, in the order of the triangles they came from */
+    int32_t *vertices;  /* [vertex_count] vertices of the input mesh, ascending */
+    int32_t *triangles; /* [triangle_count*3] indices into `vertices`, in the order of the input triangles */
     sup_allocator allocator;
 } sup_decimated;
 
-/* Corners of a triangle are in range and different; positions are finite. Vertices of no triangle are left out. */
+/* Each triangle must have three different corners in range; positions must be finite. Vertices without triangles are
+ * removed. */
 sup_result sup_decimate(const sup_context *context, int32_t vertex_count, const float *positions,
                         int32_t triangle_count, const int32_t *triangles, const sup_decimate_def *def,
                         sup_decimated *decimated, sup_error *error);

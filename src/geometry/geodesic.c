@@ -1,29 +1,30 @@
-/* geodesic.c - fronts that run over a triangle mesh from a vertex, nearest first.
+/* geodesic.c - wavefront propagation over a triangle mesh from source vertices, nearest first.
  *
  * Based on: [kimmel1998], fast marching: a front passes through a triangle from an edge to the third corner.
  *
  * Deviations:
- * - The front is round, not straight [novotni2002]: the two distances at an edge place a source in the plane of the
- *   triangle, and the third corner is as far as it is from there, if it is seen through the edge. That is exact where
- *   the surface can be unrolled; a straight front is 5 to 10 % off within the few edges that count here.
- * - A vertex whose distance falls after its turn gets another turn. Fast marching must split obtuse triangles instead.
+ * - The front is circular, not straight [novotni2002]: the two distances at an edge determine a virtual source in the
+ *   plane of the triangle; the third corner gets its distance from that source if it is visible through the edge. That
+ *   is exact on developable surfaces; a straight front has an error of 5 to 10 % within the few edges needed here.
+ * - A vertex whose distance decreases after it was processed is processed again. Fast marching must split obtuse
+ *   triangles instead.
  *
- * The nearest of many sources: a source that is among the nearest of a vertex is so everywhere on its shortest way to
- * it. So each source runs only where it can be: bound(v) = min over sources c of R(c) + d(c, v), where R(c) is an upper
- * bound of the distance from c within which there are enough sources. Sources run in parallel, and their results are
- * merged in order. */
+ * The k nearest of many sources: a source that is among the k nearest of a vertex is so on the whole shortest path to
+ * it. So the front of a source is limited to the vertices with d <= bound(v) = min over sources c of R(c) + d(c, v),
+ * where R(c) is an upper bound of the distance from c within which there are k sources. Sources are processed in
+ * parallel, and their results are merged in order. */
 #include "geometry/geodesic.h"
 #include "geometry/adjacency.h"
 #include "math/vec3.h"
 
 enum { BATCH_MAX = 512, BATCH_MIN = 8, BATCH_ENTRIES = 1 << 20, SOURCE_GRAIN = 4 };
 
-static const double BOUND_SLACK = 1.02;  /* distances are not exact: the triangle inequality may be off by a little */
-static const double WORTH_A_TURN = 1e-7; /* relative fall of a distance that is passed on */
+static const double BOUND_SLACK = 1.02;  /* tolerance of the triangle inequality: distances are not exact */
+static const double WORTH_A_TURN = 1e-7; /* smallest relative decrease of a distance that is propagated */
 
 static const double NARROW = 4.0; /* edges */
 
-/* The triangle beside a half-edge from a to b, laid flat: a at the origin, b at (length, 0), the third corner c. */
+/* The triangle of a half-edge from a to b, flattened: a at the origin, b at (length, 0), the third corner c. */
 typedef struct flat_triangle {
     double length, x, y; /* y >= 0 */
 } flat_triangle;
@@ -34,13 +35,13 @@ typedef struct surface {
     double *longest;     /* [vertex_count] edge at a vertex */
 } surface;
 
-/* A front. Distances of vertices whose stamp is another one are unknown. */
+/* A wavefront. Distances of vertices with another stamp are unknown. */
 typedef struct front {
     double *distance;
-    int32_t *stamp, *slot; /* slot: place in the heap, -1 when not in it */
-    int32_t *label;        /* source a distance comes from; NULL when there is one source */
+    int32_t *stamp, *slot; /* slot: index in the heap, -1 for none */
+    int32_t *label;        /* source of each distance; NULL if there is only one source */
     int32_t *heap, heap_count;
-    int32_t *reached, reached_count; /* vertices in the order they were first seen */
+    int32_t *reached, reached_count; /* vertices in the order of their first distance */
     int32_t current;                 /* stamp */
     bool along_edges;                /* do not cross triangles */
 } front;
@@ -51,7 +52,7 @@ static bool is_nearer(const front *f, int32_t a, int32_t b)
     return f->distance[a] < f->distance[b] || (f->distance[a] == f->distance[b] && a < b);
 }
 
-static void place(front *f, int32_t at, int32_t vertex)
+static void set_slot(front *f, int32_t at, int32_t vertex)
 {
     f->heap[at] = vertex;
     f->slot[vertex] = at;
@@ -60,10 +61,10 @@ static void place(front *f, int32_t at, int32_t vertex)
 static void sift_up(front *f, int32_t at, int32_t vertex)
 {
     while (at > 0 && is_nearer(f, vertex, f->heap[(at - 1) / 2])) {
-        place(f, at, f->heap[(at - 1) / 2]);
+        set_slot(f, at, f->heap[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
-    place(f, at, vertex);
+    set_slot(f, at, vertex);
 }
 
 static int32_t take_nearest(front *f)
@@ -76,10 +77,10 @@ static int32_t take_nearest(front *f)
         if (child >= f->heap_count) break;
         if (child + 1 < f->heap_count && is_nearer(f, f->heap[child + 1], f->heap[child])) child++;
         if (!is_nearer(f, f->heap[child], last)) break;
-        place(f, at, f->heap[child]);
+        set_slot(f, at, f->heap[child]);
         at = child;
     }
-    place(f, at, last);
+    set_slot(f, at, last);
     return nearest;
 }
 
@@ -110,20 +111,20 @@ static void offer(front *f, int32_t v, double distance, int32_t label)
     sift_up(f, f->slot[v] >= 0 ? f->slot[v] : f->heap_count++, v);
 }
 
-/* Distance of the third corner from a source that is `da` and `db` away from the ends of the edge, on its other side;
- * INFINITY when it is not seen through the edge. */
+/* Distance of the third corner from a virtual source at distances `da` and `db` from the ends of the edge, on its other
+ * side; INFINITY if the corner is not visible through the edge. */
 static double cross_triangle(const flat_triangle *t, double da, double db)
 {
     double x = 0.5 * (t->length + (da - db) * (da + db) / t->length);
     double square = (da - x) * (da + x);
     if (!(square > 0.0)) return INFINITY;
     double y = sqrt(square), rise = t->y + y;
-    double seen = x * t->y + t->x * y; /* where the line of sight meets the edge, times its rise */
+    double seen = x * t->y + t->x * y; /* intersection of the line of sight with the edge, times its rise */
     if (seen < 0.0 || seen > t->length * rise) return INFINITY;
     return sqrt((t->x - x) * (t->x - x) + rise * rise);
 }
 
-/* c seen through the half-edge from a to b. */
+/* Updates c across the half-edge from a to b. */
 static void offer_across(front *f, const surface *s, int32_t half, int32_t a, int32_t b, int32_t c)
 {
     if (f->label != NULL && f->label[a] != f->label[b]) return;
@@ -137,24 +138,25 @@ static void expand(front *f, const surface *s, int32_t v)
     double distance = f->distance[v];
     int32_t label = f->label != NULL ? f->label[v] : 0;
     for (int32_t i = adjacency->vertex_first[v]; i < adjacency->vertex_first[v + 1]; i++) {
-        int32_t half = adjacency->vertex_halves[i], before = sup_half_previous(half);
-        int32_t b = adjacency->triangles[sup_half_next(half)], c = adjacency->triangles[before];
+        int32_t half = adjacency->vertex_halves[i], previous = sup_half_previous(half);
+        int32_t b = adjacency->triangles[sup_half_next(half)], c = adjacency->triangles[previous];
         bool knows_b = is_known(f, b), knows_c = is_known(f, c);
         offer(f, b, distance + s->flat[half].length, label);
-        offer(f, c, distance + s->flat[before].length, label);
+        offer(f, c, distance + s->flat[previous].length, label);
         if (f->along_edges) continue;
         if (knows_b) offer_across(f, s, half, v, b, c);
-        if (knows_c) offer_across(f, s, before, c, v, b);
+        if (knows_c) offer_across(f, s, previous, c, v, b);
     }
 }
 
-/* Runs until nothing is left within the bound (NULL = none) or `sources_wanted` marked vertices had their turn. */
+/* Propagates until no vertex is left within the bound (NULL = none) or `sources_wanted` marked vertices are
+ * processed. */
 static void run_front(front *f, const surface *s, const double *bound, const int32_t *source_of, int32_t sources_wanted)
 {
     int32_t found = 0;
     while (f->heap_count > 0) {
         int32_t v = take_nearest(f);
-        /* The triangles that a way crosses may have a corner beyond the bound, which matters where it is narrow. */
+        /* Triangles along a path may have a corner beyond the bound, which matters in narrow regions. */
         if (bound != NULL && f->distance[v] > fmax(bound[v], NARROW * s->longest[v])) continue;
         if (source_of != NULL && source_of[v] >= 0 && ++found > sources_wanted) return;
         expand(f, s, v);
@@ -192,7 +194,8 @@ static sup_result create_surface(const sup_allocator *allocator, const sup_geode
 {
     for (int32_t i = 0; i < source_count; i++)
         if (sources[i] < 0 || sources[i] >= mesh->vertex_count)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "geodesic.source", "", "Source %d is not a vertex.", i);
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "geodesic.source", "", "Source %d is not a vertex of the mesh.",
+                            i);
     sup_result result = sup_adjacency_create(allocator, mesh->vertex_count, mesh->triangle_count, mesh->triangles,
                                              &s->adjacency, error);
     if (result != SUP_OK) return result;
@@ -200,7 +203,7 @@ static sup_result create_surface(const sup_allocator *allocator, const sup_geode
     s->longest = sup_arena_alloc(&s->adjacency.arena, (size_t)mesh->vertex_count, sizeof *s->longest);
     if (s->flat == NULL || s->longest == NULL) {
         sup_adjacency_destroy(&s->adjacency);
-        return sup_fail_memory(error, "distances along the surface");
+        return sup_fail_memory(error, "geodesic distances");
     }
     for (int32_t h = 0; h < 3 * mesh->triangle_count; h++) {
         sup_vec3d p[3];
@@ -233,7 +236,7 @@ sup_result sup_geodesic_distance(const sup_context *context, const sup_geodesic_
             if (nearest != NULL) nearest[v] = is_known(&f, v) ? f.label[v] : -1;
         }
     } else {
-        result = sup_fail_memory(error, "distances along the surface");
+        result = sup_fail_memory(error, "geodesic distances");
     }
     sup_adjacency_destroy(&s.adjacency);
     return result;
@@ -260,7 +263,7 @@ typedef struct nearest_work {
     sup_arena arena;
 } nearest_work;
 
-/* Edges between sources whose cells touch; their lengths are those of ways along the surface. */
+/* Graph with edges between sources whose Voronoi cells are adjacent; edge lengths are lengths of surface paths. */
 typedef struct source_graph {
     int32_t *first, *target;
     double *length;
@@ -300,7 +303,7 @@ static bool create_graph(nearest_work *w, const front *cells, source_graph *grap
     return true;
 }
 
-/* Distance from a source within which there are `count` sources, itself among them, along the graph. */
+/* Graph distance from a source within which there are `count` sources, including itself. */
 static double graph_radius(const source_graph *graph, front *f, int32_t source, int32_t count)
 {
     start_front(f);
@@ -340,7 +343,7 @@ static bool make_bounds(nearest_work *w)
     return true;
 }
 
-/* What one source reaches within the bounds; -1 when that is more than the capacity. */
+/* Vertices that one source reaches within the bounds; -1 if they exceed the capacity. */
 static int32_t run_source(const nearest_work *w, front *f, int32_t source, int32_t capacity, entry *entries)
 {
     int32_t count = 0;
@@ -364,7 +367,7 @@ static void run_sources(void *work, int32_t begin, int32_t end, int32_t worker)
                                        w->entries + (size_t)i * (size_t)w->capacity);
 }
 
-/* Puts a source into the sorted list of a vertex. */
+/* Inserts a source into the sorted list of a vertex. */
 static void insert(nearest_work *w, int32_t source, entry item)
 {
     int32_t *nearest = w->nearest + (size_t)item.vertex * (size_t)w->count;
@@ -379,7 +382,7 @@ static void insert(nearest_work *w, int32_t source, entry item)
     nearest[at] = source;
 }
 
-/* The other way round, from a vertex to its sources: for the few that the bounds left short. */
+/* From a vertex to its sources: for the few vertices whose list is incomplete within the bounds. */
 static void search_from(nearest_work *w, front *f, int32_t vertex)
 {
     for (int32_t k = 0; k < w->count; k++)
@@ -463,5 +466,5 @@ sup_result sup_geodesic_nearest(const sup_context *context, const sup_geodesic_m
     if (ok) find_nearest(&resolved, &w, batch, overflow);
     sup_arena_destroy(&w.arena);
     sup_adjacency_destroy(&w.surface.adjacency);
-    return ok ? SUP_OK : sup_fail_memory(error, "distances along the surface");
+    return ok ? SUP_OK : sup_fail_memory(error, "geodesic distances");
 }

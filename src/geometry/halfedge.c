@@ -1,4 +1,4 @@
-/* halfedge.c - the operations on a changeable triangle mesh, and the tests whether they may be done. */
+/* halfedge.c - split, collapse and flip of half-edge meshes, and their validity tests. */
 #include "geometry/halfedge.h"
 
 static void release(const sup_allocator *allocator, void *memory, size_t size)
@@ -21,7 +21,7 @@ static bool reserve_vertices(sup_halfedges *mesh, int32_t count)
         memcpy(size, mesh->size, used * sizeof *size);
         memcpy(out, mesh->out, used * sizeof *out);
     }
-    size_t old = done ? from : to; /* frees the old ones, or the new ones when one of them is missing */
+    size_t old = done ? from : to; /* release the old arrays, or the new ones if an allocation failed */
     release(allocator, done ? mesh->position : position, old * sizeof *position);
     release(allocator, done ? mesh->size : size, old * sizeof *size);
     release(allocator, done ? mesh->out : out, old * sizeof *out);
@@ -87,7 +87,7 @@ static void settle_vertex(sup_halfedges *mesh, int32_t v, int32_t h)
     mesh->out[v] = h;
 }
 
-/* Joins the halves of each edge: `head[v]` chains the half-edges that start at v and still want a twin. */
+/* Pairs the half-edges of each edge: `head[v]` is a list of the half-edges that start at v and have no twin yet. */
 static bool join_twins(sup_halfedges *mesh, int32_t *head, int32_t *chain)
 {
     int32_t halves = mesh->face_count * 3;
@@ -125,11 +125,11 @@ static bool fill(sup_halfedges *mesh, const sup_surface *surface, bool *manifold
     }
     size_t halves = (size_t)mesh->face_count * 3;
     memcpy(mesh->origin, surface->triangles, halves * sizeof *mesh->origin);
-    size_t room = ((size_t)mesh->vertex_count + halves) * sizeof(int32_t);
-    int32_t *scratch = sup_alloc(&mesh->allocator, room);
+    size_t size = ((size_t)mesh->vertex_count + halves) * sizeof(int32_t);
+    int32_t *scratch = sup_alloc(&mesh->allocator, size);
     if (scratch == NULL) return false;
     *manifold = join_twins(mesh, scratch, scratch + mesh->vertex_count);
-    sup_free(&mesh->allocator, scratch, room);
+    sup_free(&mesh->allocator, scratch, size);
     for (int32_t h = 0; *manifold && h < mesh->face_count * 3; h++)
         if (mesh->out[mesh->origin[h]] < 0) settle_vertex(mesh, mesh->origin[h], h);
     return *manifold;
@@ -148,12 +148,12 @@ bool sup_halfedges_create(sup_halfedges *mesh, const sup_surface *surface, bool 
 bool sup_halfedges_extract(const sup_halfedges *mesh, sup_surface *surface)
 {
     int32_t vertices = 0, faces = 0;
-    size_t room = (size_t)mesh->vertex_count * sizeof(int32_t);
-    int32_t *number = sup_alloc(&mesh->allocator, room);
+    size_t size = (size_t)mesh->vertex_count * sizeof(int32_t);
+    int32_t *number = sup_alloc(&mesh->allocator, size);
     if (number == NULL) return false;
     for (int32_t v = 0; v < mesh->vertex_count; v++)
         number[v] = -1;
-    /* Numbered in the order of their faces: neighbours in space are neighbours in memory. */
+    /* Vertices are numbered in the order of their faces, for memory locality. */
     for (int32_t h = 0; h < mesh->face_count * 3; h++)
         if (mesh->origin[h] >= 0) {
             faces += h % 3 == 0;
@@ -167,7 +167,7 @@ bool sup_halfedges_extract(const sup_halfedges *mesh, sup_surface *surface)
         for (int32_t v = 0; v < mesh->vertex_count; v++)
             if (number[v] >= 0) surface->positions[number[v]] = mesh->position[v];
     }
-    sup_free(&mesh->allocator, number, room);
+    sup_free(&mesh->allocator, number, size);
     return done;
 }
 
@@ -189,7 +189,7 @@ bool sup_he_connected(const sup_halfedges *mesh, int32_t a, int32_t b)
     int32_t ring[SUP_RING_MAX], count = sup_he_ring(mesh, a, ring);
     for (int32_t i = 0; i < count; i++)
         if (ring[i] == b) return true;
-    return count < 0; /* too many to tell: better not */
+    return count < 0; /* too many neighbours to test: reject */
 }
 
 static void set_face(sup_halfedges *mesh, int32_t f, int32_t a, int32_t b, int32_t c, int32_t ab, int32_t bc,
@@ -236,7 +236,7 @@ bool sup_he_may_flip(const sup_halfedges *mesh, int32_t h)
     int32_t t = mesh->twin[h];
     if (t < 0) return false;
     int32_t c = mesh->origin[sup_he_prev(h)], d = mesh->origin[sup_he_prev(t)];
-    /* An inner edge between two border vertices would become four-sided in the mirrored whole. */
+    /* An interior edge between two border vertices would have four faces in the mirrored mesh. */
     if (c == d || (sup_he_on_border(mesh, c) && sup_he_on_border(mesh, d))) return false;
     return !sup_he_connected(mesh, c, d);
 }
@@ -260,7 +260,7 @@ bool sup_he_may_collapse(const sup_halfedges *mesh, int32_t h)
 {
     int32_t u = mesh->origin[h], v = sup_he_target(mesh, h), t = mesh->twin[h];
     bool border_u = sup_he_on_border(mesh, u), border_v = sup_he_on_border(mesh, v);
-    if (border_u && !border_v) return false; /* the other way round keeps the border */
+    if (border_u && !border_v) return false; /* merging in the other direction preserves the border */
     if (border_u && border_v && t >= 0) return false;
     int32_t c = mesh->origin[sup_he_prev(h)], d = t >= 0 ? mesh->origin[sup_he_prev(t)] : -1;
     int32_t ring_u[SUP_RING_MAX], ring_v[SUP_RING_MAX], ring[SUP_RING_MAX];
@@ -275,7 +275,7 @@ bool sup_he_may_collapse(const sup_halfedges *mesh, int32_t h)
         for (int32_t j = 0; j < count_v && !shared; j++)
             shared = ring_v[j] == w;
         if (shared && w != c && w != d) return false; /* link condition */
-        /* Would make an inner edge between two border vertices. */
+        /* This would create an interior edge between two border vertices. */
         if (!border_u && border_v && !shared && w != v && sup_he_on_border(mesh, w)) return false;
     }
     return true;
@@ -292,7 +292,7 @@ void sup_he_collapse(sup_halfedges *mesh, int32_t h, sup_vec3d position)
     }
     int32_t removed[2] = {h / 3, t >= 0 ? t / 3 : -1};
     link_halves(mesh, bc, ca);
-    /* bc runs c->v, ca runs v->c (it was u->c): one of them may be missing on the border. */
+    /* bc is c->v, ca is v->c (was u->c): one of them may be missing on the border. */
     int32_t from_v = ca >= 0 ? ca : sup_he_next(bc), from_c = bc >= 0 ? bc : sup_he_next(ca);
     int32_t from_d = -1, d = -1;
     if (t >= 0) {
@@ -312,7 +312,7 @@ void sup_he_collapse(sup_halfedges *mesh, int32_t h, sup_vec3d position)
     if (t >= 0) settle_vertex(mesh, d, from_d);
 }
 
-/* The middle of every edge becomes a vertex: `middle` of both halves of the edge. */
+/* The midpoint of every edge becomes a vertex: `middle` of both half-edges. */
 static void number_middles(sup_halfedges *mesh, int32_t *middle)
 {
     for (int32_t h = 0; h < mesh->face_count * 3; h++) {
@@ -333,8 +333,8 @@ bool sup_he_subdivide(sup_halfedges *mesh)
     sup_surface fine;
     int32_t faces = mesh->face_count, halves = faces * 3;
     if (!reserve(mesh, mesh->vertex_count + halves, faces)) return false;
-    size_t room = (size_t)halves * sizeof(int32_t);
-    int32_t *middle = sup_alloc(&mesh->allocator, room);
+    size_t size = (size_t)halves * sizeof(int32_t);
+    int32_t *middle = sup_alloc(&mesh->allocator, size);
     if (middle == NULL) return false;
     number_middles(mesh, middle);
     bool done = sup_surface_allocate(&fine, &mesh->allocator, mesh->vertex_count, faces * 4);
@@ -355,6 +355,6 @@ bool sup_he_subdivide(sup_halfedges *mesh)
         }
         sup_surface_free(&fine);
     }
-    sup_free(&mesh->allocator, middle, room);
+    sup_free(&mesh->allocator, middle, size);
     return done;
 }

@@ -1,16 +1,16 @@
-/* isosurface.c - marching cubes on a sparse grid of blocks, with polygons traced from the signs of a cube's faces.
+/* isosurface.c - marching cubes on a sparse grid of blocks, with polygons traced from the signs on a cube's faces.
  *
- * On every face the inside corners are kept apart, a rule that both cubes of the face see alike, so the polygons close;
- * each crossed grid edge carries one vertex and each cube around it one polygon corner, so the vertices are manifold.
- * A polygon of a cube with an ambiguous face gets a vertex of its own in its middle: a plain fan could draw the same
- * diagonal as the cube behind that face. */
+ * On an ambiguous face inside corners are separated, a rule that both cubes of the face apply alike, so the polygons
+ * are closed; each crossed grid edge has one vertex and each cube around it one polygon corner, so the mesh is
+ * manifold. A polygon of a cube with an ambiguous face gets a vertex at its centre: a fan could have the same diagonal
+ * as the cube on the other side of that face. */
 #include "geometry/isosurface.h"
 
 enum {
     BLOCK = 8,        /* cells along a block */
     SIDE = BLOCK + 1, /* corners along a block */
     CORNERS = SIDE * SIDE * SIDE,
-    OWN_EDGES = BLOCK * BLOCK * BLOCK * 3, /* edges that start at a corner of the block's own */
+    OWN_EDGES = BLOCK * BLOCK * BLOCK * 3, /* edges that start at a corner owned by the block */
     MAX_POLYGONS = 4,
     MAX_SIDES = 12
 };
@@ -28,7 +28,7 @@ typedef struct march {
     int32_t active_count;
     int32_t *active_of;                     /* [blocks] index of an active block, -1 for none */
     int32_t *block_of;                      /* [active_count] */
-    float *centre;                          /* [blocks] field in the middle of a block */
+    float *centre;                          /* [blocks] field at the centre of a block */
     float *values;                          /* [active_count*CORNERS] */
     int32_t *edge_vertex;                   /* [active_count*OWN_EDGES] vertex on an edge, -1 for none */
     int32_t *vertex_first, *triangle_first; /* [active_count+1] counts, then offsets */
@@ -47,16 +47,16 @@ static int edge_between(int a, int b)
     return (difference == 1 ? 0 : difference == 2 ? 8 : 16) + low;
 }
 
-/* For every crossed edge of a cube the edge that follows it on the outline: on the face where the walk enters the
- * inside through `edge`, the edge through which it leaves the same run of inside corners. */
+/* For every crossed edge of a cube the next edge of the polygon: on the face whose boundary enters the inside through
+ * `edge`, the edge through which it leaves the same sequence of inside corners. */
 static void follow_faces(int signs, int8_t next[24], cube_case *result)
 {
     for (int f = 0; f < 6; f++) {
         const int8_t *c = face_corners[f];
         int runs = 0;
         for (int i = 0; i < 4; i++) {
-            bool here = signs >> c[i] & 1, before = signs >> c[(i + 3) & 3] & 1;
-            if (!here || before) continue;
+            bool inside = signs >> c[i] & 1, previous = signs >> c[(i + 3) & 3] & 1;
+            if (!inside || previous) continue;
             int last = i;
             while (signs >> c[(last + 1) & 3] & 1)
                 last++;
@@ -90,20 +90,20 @@ static int32_t block_index(const march *m, int32_t x, int32_t y, int32_t z)
     return (z * m->blocks[1] + y) * m->blocks[0] + x;
 }
 
-static void block_place(const march *m, int32_t block, int32_t place[3])
+static void block_coordinates(const march *m, int32_t block, int32_t coordinates[3])
 {
-    place[0] = block % m->blocks[0];
-    place[1] = block / m->blocks[0] % m->blocks[1];
-    place[2] = block / m->blocks[0] / m->blocks[1];
+    coordinates[0] = block % m->blocks[0];
+    coordinates[1] = block / m->blocks[0] % m->blocks[1];
+    coordinates[2] = block / m->blocks[0] / m->blocks[1];
 }
 
-/* A corner of the grid, the same number from whichever block it is seen. */
-static sup_vec3d corner_position(const march *m, const int32_t place[3], double x, double y, double z)
+/* Position of a grid corner; the same bits from every block that contains it. */
+static sup_vec3d corner_position(const march *m, const int32_t coordinates[3], double x, double y, double z)
 {
     const sup_isosurface_def *def = m->def;
-    return sup_v3(def->lower.x + ((double)(place[0] * BLOCK) + x) * def->cell,
-                  def->lower.y + ((double)(place[1] * BLOCK) + y) * def->cell,
-                  def->lower.z + ((double)(place[2] * BLOCK) + z) * def->cell);
+    return sup_v3(def->lower.x + ((double)(coordinates[0] * BLOCK) + x) * def->cell,
+                  def->lower.y + ((double)(coordinates[1] * BLOCK) + y) * def->cell,
+                  def->lower.z + ((double)(coordinates[2] * BLOCK) + z) * def->cell);
 }
 
 static void probe_blocks(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -111,10 +111,10 @@ static void probe_blocks(void *work, int32_t begin, int32_t end, int32_t worker)
     march *m = work;
     SUP_UNUSED(worker);
     for (int32_t b = begin; b < end; b++) {
-        int32_t place[3];
-        block_place(m, b, place);
-        m->centre[b] =
-            (float)sup_field_value(&m->def->field, corner_position(m, place, BLOCK * 0.5, BLOCK * 0.5, BLOCK * 0.5));
+        int32_t coordinates[3];
+        block_coordinates(m, b, coordinates);
+        m->centre[b] = (float)sup_field_value(&m->def->field,
+                                              corner_position(m, coordinates, BLOCK * 0.5, BLOCK * 0.5, BLOCK * 0.5));
     }
 }
 
@@ -123,13 +123,14 @@ static int corner_slot(int x, int y, int z)
     return (z * SIDE + y) * SIDE + x;
 }
 
-/* Evaluates the 27 corners of one 2x2x2 group of cells, or marks them with the sign of its middle when the surface
- * cannot reach it. */
-static void sample_group(const march *m, const int32_t place[3], int gx, int gy, int gz, float *values, bool *known)
+/* Evaluates the 27 corners of 2x2x2 cells, or sets them to the sign at the centre if the surface cannot intersect the
+ * cells. */
+static void sample_cells(const march *m, const int32_t coordinates[3], int gx, int gy, int gz, float *values,
+                         bool *known)
 {
     const sup_isosurface_def *def = m->def;
     double reach = def->slack * def->cell * 1.7320508075688772;
-    double middle = sup_field_value(&def->field, corner_position(m, place, gx + 1, gy + 1, gz + 1));
+    double middle = sup_field_value(&def->field, corner_position(m, coordinates, gx + 1, gy + 1, gz + 1));
     bool skip = fabs(middle) > reach;
     for (int z = gz; z <= gz + 2; z++)
         for (int y = gy; y <= gy + 2; y++)
@@ -137,7 +138,7 @@ static void sample_group(const march *m, const int32_t place[3], int gx, int gy,
                 int slot = corner_slot(x, y, z);
                 if (known[slot]) continue;
                 if (!skip)
-                    values[slot] = (float)sup_field_value(&def->field, corner_position(m, place, x, y, z));
+                    values[slot] = (float)sup_field_value(&def->field, corner_position(m, coordinates, x, y, z));
                 else
                     values[slot] = (float)middle;
                 known[slot] = !skip;
@@ -150,12 +151,12 @@ static void sample_blocks(void *work, int32_t begin, int32_t end, int32_t worker
     SUP_UNUSED(worker);
     for (int32_t a = begin; a < end; a++) {
         bool known[CORNERS] = {false};
-        int32_t place[3];
-        block_place(m, m->block_of[a], place);
+        int32_t coordinates[3];
+        block_coordinates(m, m->block_of[a], coordinates);
         for (int z = 0; z < BLOCK; z += 2)
             for (int y = 0; y < BLOCK; y += 2)
                 for (int x = 0; x < BLOCK; x += 2)
-                    sample_group(m, place, x, y, z, m->values + (size_t)a * CORNERS, known);
+                    sample_cells(m, coordinates, x, y, z, m->values + (size_t)a * CORNERS, known);
     }
 }
 
@@ -169,7 +170,7 @@ static int cell_signs(const float *values, int x, int y, int z)
 
 static const int axis_step[3] = {1, SIDE, SIDE *SIDE};
 
-/* Numbers the vertices on a block's own edges from 0 and counts what the block will emit. */
+/* Numbers the vertices on edges of a block from 0 and counts the vertices and triangles of the block. */
 static void count_blocks(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     march *m = work;
@@ -177,7 +178,7 @@ static void count_blocks(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t a = begin; a < end; a++) {
         const float *values = m->values + (size_t)a * CORNERS;
         int32_t *edges = m->edge_vertex + (size_t)a * OWN_EDGES;
-        int32_t vertices = 0, middles = 0, triangles = 0; /* middles are numbered after the vertices on edges */
+        int32_t vertices = 0, middles = 0, triangles = 0; /* centres are numbered after the vertices on edges */
         for (int cell = 0; cell < BLOCK * BLOCK * BLOCK; cell++) {
             int x = cell % BLOCK, y = cell / BLOCK % BLOCK, z = cell / (BLOCK * BLOCK), slot = corner_slot(x, y, z);
             for (int axis = 0; axis < 3; axis++) {
@@ -195,14 +196,14 @@ static void count_blocks(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* The vertex on edge `edge` of a cell of block `place`, -1 when the block that owns it saw no crossing there. */
-static int32_t find_vertex(const march *m, const int32_t place[3], int x, int y, int z, int edge)
+/* The vertex on edge `edge` of a cell of a block, -1 if the block that owns the edge has no crossing there. */
+static int32_t find_vertex(const march *m, const int32_t coordinates[3], int x, int y, int z, int edge)
 {
     int axis = edge / 8, corner = edge % 8;
     int at[3] = {x + (corner & 1), y + (corner >> 1 & 1), z + (corner >> 2)};
     int32_t owner[3];
     for (int i = 0; i < 3; i++) {
-        owner[i] = place[i] + at[i] / BLOCK;
+        owner[i] = coordinates[i] + at[i] / BLOCK;
         at[i] %= BLOCK;
         if (owner[i] >= m->blocks[i]) return -1;
     }
@@ -213,7 +214,7 @@ static int32_t find_vertex(const march *m, const int32_t place[3], int x, int y,
     return local < 0 ? -1 : m->vertex_first[a] + local;
 }
 
-static void emit_vertices(const march *m, int32_t a, const int32_t place[3])
+static void emit_vertices(const march *m, int32_t a, const int32_t coordinates[3])
 {
     const float *values = m->values + (size_t)a * CORNERS;
     const int32_t *edges = m->edge_vertex + (size_t)a * OWN_EDGES;
@@ -223,9 +224,9 @@ static void emit_vertices(const march *m, int32_t a, const int32_t place[3])
         int slot = corner_slot(x, y, z);
         double f0 = (double)values[slot], f1 = (double)values[slot + axis_step[axis]];
         double t = f0 / (f0 - f1);
-        t = t < 0.05 ? 0.05 : t > 0.95 ? 0.95 : t; /* keeps vertices of one corner's edges apart */
-        m->surface->positions[m->vertex_first[a] + edges[e]] =
-            corner_position(m, place, x + (axis == 0 ? t : 0.0), y + (axis == 1 ? t : 0.0), z + (axis == 2 ? t : 0.0));
+        t = t < 0.05 ? 0.05 : t > 0.95 ? 0.95 : t; /* separates the vertices on the edges of one corner */
+        m->surface->positions[m->vertex_first[a] + edges[e]] = corner_position(
+            m, coordinates, x + (axis == 0 ? t : 0.0), y + (axis == 1 ? t : 0.0), z + (axis == 2 ? t : 0.0));
     }
 }
 
@@ -249,8 +250,8 @@ static int32_t *emit_polygon(march *m, const int32_t *corners, int sides, bool a
 
 static void emit_block(march *m, int32_t a)
 {
-    int32_t place[3];
-    block_place(m, m->block_of[a], place);
+    int32_t coordinates[3];
+    block_coordinates(m, m->block_of[a], coordinates);
     const float *values = m->values + (size_t)a * CORNERS;
     int32_t *out = m->surface->triangles + (size_t)m->triangle_first[a] * 3;
     int32_t middle = m->vertex_first[a];
@@ -262,7 +263,7 @@ static void emit_block(march *m, int32_t a)
         for (int p = 0; p < c->polygon_count; p++) {
             int32_t corners[MAX_SIDES];
             for (int i = 0; i < c->sides[p]; i++) {
-                corners[i] = find_vertex(m, place, x, y, z, c->edges[p][i]);
+                corners[i] = find_vertex(m, coordinates, x, y, z, c->edges[p][i]);
                 if (corners[i] < 0) {
                     m->cracked = true;
                     return;
@@ -286,16 +287,17 @@ static sup_result emit(march *m, sup_error *error)
     if (!sup_surface_allocate(m->surface, &m->def->context->allocator, vertices, triangles))
         return sup_fail_memory(error, "a surface");
     for (int32_t a = 0; a < m->active_count; a++) {
-        int32_t place[3];
-        block_place(m, m->block_of[a], place);
-        emit_vertices(m, a, place);
+        int32_t coordinates[3];
+        block_coordinates(m, m->block_of[a], coordinates);
+        emit_vertices(m, a, coordinates);
     }
     for (int32_t a = 0; a < m->active_count && !m->cracked; a++)
         emit_block(m, a);
     if (m->cracked)
-        return sup_fail(error, SUP_ERROR_NUMERIC, "isosurface.cracked", "",
-                        "The field is steeper than its slack of %g promises: the surface would have cracks.",
-                        m->def->slack);
+        return sup_fail(
+            error, SUP_ERROR_NUMERIC, "isosurface.cracked", "",
+            "The field is steeper than its slack of %g, so that the surface would have cracks: increase the slack.",
+            m->def->slack);
     return SUP_OK;
 }
 
@@ -324,7 +326,9 @@ static sup_result march_all(march *m, sup_arena *arena, sup_error *error)
         total *= blocks;
         if (!(blocks >= 1.0 && total < 1e7))
             return sup_fail(error, SUP_ERROR_ARGUMENT, "isosurface.grid", "",
-                            "The box of the surface and its cells of %g give no usable grid.", def->cell);
+                            "The box of the surface with cells of %g gives no usable grid: the cells are too small or "
+                            "the box is empty.",
+                            def->cell);
         m->blocks[i] = (int32_t)blocks;
     }
     int32_t count = (int32_t)total;
@@ -371,10 +375,10 @@ bool sup_surface_allocate(sup_surface *surface, const sup_allocator *allocator, 
 {
     memset(surface, 0, sizeof *surface);
     surface->allocator = *allocator;
-    surface->vertex_room = (size_t)vertices * sizeof *surface->positions;
-    surface->triangle_room = (size_t)triangles * 3 * sizeof *surface->triangles;
-    surface->positions = sup_alloc(allocator, surface->vertex_room);
-    surface->triangles = sup_alloc(allocator, surface->triangle_room);
+    surface->vertex_capacity = (size_t)vertices * sizeof *surface->positions;
+    surface->triangle_capacity = (size_t)triangles * 3 * sizeof *surface->triangles;
+    surface->positions = sup_alloc(allocator, surface->vertex_capacity);
+    surface->triangles = sup_alloc(allocator, surface->triangle_capacity);
     surface->vertex_count = vertices;
     surface->triangle_count = triangles;
     if (surface->positions != NULL && surface->triangles != NULL) return true;
@@ -384,8 +388,8 @@ bool sup_surface_allocate(sup_surface *surface, const sup_allocator *allocator, 
 
 void sup_surface_free(sup_surface *surface)
 {
-    if (surface->positions) sup_free(&surface->allocator, surface->positions, surface->vertex_room);
-    if (surface->triangles) sup_free(&surface->allocator, surface->triangles, surface->triangle_room);
+    if (surface->positions) sup_free(&surface->allocator, surface->positions, surface->vertex_capacity);
+    if (surface->triangles) sup_free(&surface->allocator, surface->triangles, surface->triangle_capacity);
     memset(surface, 0, sizeof *surface);
 }
 

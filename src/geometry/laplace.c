@@ -2,14 +2,14 @@
  *
  * U. Pinkall, K. Polthier, "Computing discrete minimal surfaces and their conjugates", Experimental Mathematics 2(1),
  * 1993 (key pinkall1993minimal): the cotangent weights. N. Sharp, K. Crane, "A Laplacian for nonmanifold triangle
- * meshes", CGF 39(5), 2020 (key sharp2020laplacian): the intrinsic mollification. Deviation: their
- * tufted cover and intrinsic Delaunay flips are left out; an edge whose weight would be negative is cut instead,
- * which gives the same sign guarantee from the given edges alone. */
+ * meshes", CGF 39(5), 2020 (key sharp2020laplacian): the intrinsic mollification. Deviation: without their tufted cover
+ * and intrinsic Delaunay flips; negative edge weights are set to zero instead, which gives the same sign guarantee with
+ * the given edges. */
 #include "geometry/laplace.h"
 #include "math/vec3.h"
 
-/* Share of the mean edge length by which every triangle must at least stay away from being flat. */
-static const double mollify_share = 1e-5;
+/* Smallest slack of the triangle inequalities, relative to the mean edge length. */
+static const double mollify_fraction = 1e-5;
 
 static double edge_length(const float *positions, int32_t a, int32_t b)
 {
@@ -23,28 +23,28 @@ static void triangle_lengths(const float *positions, const int32_t *t, double le
         length[k] = edge_length(positions, t[(k + 1) % 3], t[(k + 2) % 3]);
 }
 
-/* What must be added to every edge so that all triangle inequalities hold with some room. */
+/* Length to add to every edge so that all triangle inequalities hold with this slack. */
 static double mollification(const float *positions, int32_t triangle_count, const int32_t *triangles)
 {
-    double sum = 0.0, room = 0.0;
+    double sum = 0.0, added = 0.0;
     for (int32_t t = 0; t < triangle_count; t++) {
         double length[3];
         triangle_lengths(positions, triangles + (int64_t)t * 3, length);
         sum += length[0] + length[1] + length[2];
     }
-    double least = triangle_count > 0 ? mollify_share * sum / (3.0 * triangle_count) : 0.0;
+    double slack = triangle_count > 0 ? mollify_fraction * sum / (3.0 * triangle_count) : 0.0;
     for (int32_t t = 0; t < triangle_count; t++) {
         double length[3];
         triangle_lengths(positions, triangles + (int64_t)t * 3, length);
         for (int k = 0; k < 3; k++) {
-            double missing = least + length[k] - length[(k + 1) % 3] - length[(k + 2) % 3];
-            if (missing > room) room = missing;
+            double missing = slack + length[k] - length[(k + 1) % 3] - length[(k + 2) % 3];
+            if (missing > added) added = missing;
         }
     }
-    return room;
+    return added;
 }
 
-/* Area by Heron's formula in Kahan's stable order; 0 where there is none. */
+/* Area by Heron's formula in Kahan's stable order; 0 for degenerate triangles. */
 static double area_from_lengths(const double length[3])
 {
     double a = length[0], b = length[1], c = length[2], swap;
@@ -69,7 +69,7 @@ static int64_t add_triangle(const int32_t *t, const double length[3], sup_triple
     return count;
 }
 
-/* Rows must sum to zero whatever was cut: the diagonal is made of what is left. */
+/* Matrix rows must sum to zero: compute the diagonal from the remaining weights. */
 static void close_rows(sup_csr *matrix, bool cut_negative)
 {
     for (int32_t i = 0; i < matrix->size; i++)
@@ -99,13 +99,13 @@ sup_result sup_laplace_create(const sup_context *context, sup_laplace_kind kind,
         result = sup_fail_memory(error, "a Laplacian");
     } else {
         bool robust = kind == SUP_LAPLACE_ROBUST;
-        double room = robust ? mollification(positions, triangle_count, triangles) : 0.0;
+        double added = robust ? mollification(positions, triangle_count, triangles) : 0.0;
         int64_t count = 0;
         for (int32_t t = 0; t < triangle_count; t++) {
             double length[3];
             triangle_lengths(positions, triangles + (int64_t)t * 3, length);
             for (int k = 0; k < 3; k++)
-                length[k] += room;
+                length[k] += added;
             count += add_triangle(triangles + (int64_t)t * 3, length, triplets + count, mass);
         }
         result = sup_csr_from_triplets(&resolved, vertex_count, triplets, count, &built.stiffness, error);

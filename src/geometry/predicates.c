@@ -1,11 +1,11 @@
-/* predicates.c - exact orientation signs and the triangle test that is built on them. */
+/* predicates.c - exact orientation tests and triangle intersection. */
 #include "geometry/predicates.h"
 
 #include <math.h>
 
 /* Exact sum of doubles as a non-overlapping expansion, smallest component first. */
 typedef struct expansion {
-    double part[64];
+    double component[64];
     int count;
 } expansion;
 
@@ -13,25 +13,25 @@ typedef struct expansion {
 static void expansion_add(expansion *e, double value)
 {
     double carry = value;
-    int kept = 0;
+    int count = 0;
     for (int i = 0; i < e->count; i++) {
-        double sum = carry + e->part[i];
-        double virtual_part = sum - carry;
-        double error = (carry - (sum - virtual_part)) + (e->part[i] - virtual_part);
+        double sum = carry + e->component[i];
+        double virtual_component = sum - carry;
+        double error = (carry - (sum - virtual_component)) + (e->component[i] - virtual_component);
         carry = sum;
-        if (error != 0.0) e->part[kept++] = error;
+        if (error != 0.0) e->component[count++] = error;
     }
-    if (carry != 0.0) e->part[kept++] = carry;
-    e->count = kept;
+    if (carry != 0.0) e->component[count++] = carry;
+    e->count = count;
 }
 
 static int expansion_sign(const expansion *e)
 {
-    double largest = e->count > 0 ? e->part[e->count - 1] : 0.0;
+    double largest = e->count > 0 ? e->component[e->count - 1] : 0.0;
     return largest > 0.0 ? 1 : largest < 0.0 ? -1 : 0;
 }
 
-/* sign * x y z: the product of two floats is exact in double, the third leaves one rounding error that fma finds. */
+/* sign * x y z: the product of two floats is exact in double; fma computes the rounding error of the third factor. */
 static void add_product(expansion *e, double sign, float x, float y, float z)
 {
     double xy = sign * (double)x * (double)y;
@@ -116,7 +116,7 @@ static bool inside_2d(const float *x, const float *const t[3], int i, int j)
     return (s0 >= 0 && s1 >= 0 && s2 >= 0) || (s0 <= 0 && s1 <= 0 && s2 <= 0);
 }
 
-/* Two coordinates in which the triangle has area; false when it has none in any. */
+/* Two coordinates in which the projected triangle has area; false if there are none. */
 static bool find_plane(const float *const t[3], int *i, int *j)
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -127,7 +127,7 @@ static bool find_plane(const float *const t[3], int *i, int *j)
     return false;
 }
 
-/* Segment ab against a triangle that has area. */
+/* Whether segment ab intersects a triangle with area. */
 static bool segment_meets(const float *a, const float *b, const float *const t[3])
 {
     int sa = sup_orient3d(t[0], t[1], t[2], a), sb = sup_orient3d(t[0], t[1], t[2], b);
@@ -156,7 +156,7 @@ static bool apart(const float *const p[3], const float *const q[3])
     return s0 != 0 && s0 == sup_orient3d(p[0], p[1], p[2], q[1]) && s0 == sup_orient3d(p[0], p[1], p[2], q[2]);
 }
 
-/* Segments of two triangles without area: they meet when coplanar and crossing in every view of the plane. */
+/* Segments of two triangles without area: they intersect if they are coplanar and cross in every coordinate plane. */
 static bool flat_triangles_meet(const float *const p[3], const float *const q[3])
 {
     for (int e = 0; e < 9; e++) {
@@ -170,7 +170,7 @@ static bool flat_triangles_meet(const float *const p[3], const float *const q[3]
     return false;
 }
 
-bool sup_triangles_meet(const float *const p[3], const float *const q[3])
+bool sup_triangles_intersect(const float *const p[3], const float *const q[3])
 {
     if (apart(p, q) || apart(q, p)) return false;
     int i, j;

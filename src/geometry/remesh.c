@@ -1,4 +1,4 @@
-/* remesh.c - rounds of edge operations and relaxing until the triangles have the wanted sizes and good shapes. */
+/* remesh.c - iterations of edge operations and relaxation towards the target edge lengths and well-shaped triangles. */
 #include "geometry/remesh.h"
 #include "geometry/halfedge.h"
 
@@ -7,18 +7,18 @@ static const double SPLIT_RATIO = 4.0 / 3.0, COLLAPSE_RATIO = 4.0 / 5.0, STEP_RA
 typedef struct remesh {
     const sup_remesh_def *def;
     sup_halfedges mesh;
-    double scale;        /* wanted edge length = scale * size of the vertex */
-    double limit, least; /* edges are not made longer or shorter than these: changes of size go in steps */
-    sup_vec3d *relaxed;  /* [vertex_count] */
-    double strength;     /* of relaxing */
-    int32_t pulls;       /* Newton steps back onto the field after a relaxing step */
-    bool half;           /* the mesh is open along x = 0 */
+    double scale;             /* target edge length = scale * size of the vertex */
+    double limit, min_length; /* bounds of the target edge length: it changes gradually from iteration to iteration */
+    sup_vec3d *relaxed;       /* [vertex_count] */
+    double strength;          /* of relaxation */
+    int32_t pulls;            /* Newton steps of the projection onto the level set after a relaxation step */
+    bool half;                /* the mesh is open along x = 0 */
 } remesh;
 
-static double wanted(const remesh *r, int32_t a, int32_t b)
+static double target_length(const remesh *r, int32_t a, int32_t b)
 {
     double length = 0.5 * (r->mesh.size[a] + r->mesh.size[b]) * r->scale;
-    return length > r->limit ? r->limit : length < r->least ? r->least : length;
+    return length > r->limit ? r->limit : length < r->min_length ? r->min_length : length;
 }
 
 static double edge_length(const remesh *r, int32_t h)
@@ -45,7 +45,7 @@ static void evaluate_sizes(void *work, int32_t begin, int32_t end, int32_t worke
         w->mesh->size[v] = sup_field_value(w->sizes, w->mesh->position[v]);
 }
 
-/* No size larger than a neighbour's plus gradation * distance: sweeps in both directions until nothing changes much. */
+/* Limits each size to a neighbour's size plus gradation * distance: sweeps in both directions until convergence. */
 static void grade_sizes(remesh *r)
 {
     sup_halfedges *m = &r->mesh;
@@ -64,8 +64,8 @@ static void grade_sizes(remesh *r)
     }
 }
 
-/* The scale for which triangles of the wanted sizes are as many as the vertex target asks for: an even mesh has one
- * vertex for every sqrt(3)/2 * L^2, and edges between 4/5 and 4/3 of the wanted length come out 1.03 times as long, as the counts of the built-in characters show. */
+/* The scale that gives the target number of vertices: an even mesh has one vertex per area sqrt(3)/2 * L^2, and edges
+ * between 4/5 and 4/3 of the target length are 1.03 times as long on average, measured on the built-in characters. */
 static double fit_scale(const remesh *r)
 {
     const sup_halfedges *m = &r->mesh;
@@ -86,24 +86,24 @@ static bool split_long(remesh *r)
     for (int32_t h = 0; h < m->face_count * 3; h++) {
         if (m->origin[h] < 0 || (m->twin[h] >= 0 && m->twin[h] < h)) continue;
         int32_t a = m->origin[h], b = sup_he_target(m, h);
-        if (edge_length(r, h) <= SPLIT_RATIO * wanted(r, a, b)) continue;
+        if (edge_length(r, h) <= SPLIT_RATIO * target_length(r, a, b)) continue;
         if (!sup_he_split(m, h, sup_v3_lerp(m->position[a], m->position[b], 0.5))) return false;
     }
     return true;
 }
 
-/* Whether the faces round u, but those that hold v, keep their side and stay small when u moves to p. */
+/* Whether the faces around u, except those with v, keep their orientation and stay small enough if u moves to p. */
 static bool faces_allow(const remesh *r, int32_t u, int32_t v, sup_vec3d p)
 {
     const sup_halfedges *m = &r->mesh;
     for (int32_t h = m->out[u], start = h; h >= 0;) {
         int32_t b = sup_he_target(m, h), c = m->origin[sup_he_prev(h)];
         if (b != v && c != v) {
-            sup_vec3d before = face_normal(m->position[u], m->position[b], m->position[c]);
+            sup_vec3d previous = face_normal(m->position[u], m->position[b], m->position[c]);
             sup_vec3d after = face_normal(p, m->position[b], m->position[c]);
             double length = sup_v3_length(after), edge = sup_v3_distance(p, m->position[b]);
-            if (sup_v3_dot(before, after) <= 0.5 * sup_v3_length(before) * length) return false;
-            if (edge > SPLIT_RATIO * wanted(r, u, b) || length < 0.1 * edge * edge) return false;
+            if (sup_v3_dot(previous, after) <= 0.5 * sup_v3_length(previous) * length) return false;
+            if (edge > SPLIT_RATIO * target_length(r, u, b) || length < 0.1 * edge * edge) return false;
         }
         int32_t following = sup_he_around(m, h);
         h = following == start ? -1 : following;
@@ -117,7 +117,7 @@ static void collapse_short(remesh *r)
     for (int32_t h = 0; h < m->face_count * 3; h++) {
         if (m->origin[h] < 0) continue;
         int32_t u = m->origin[h], v = sup_he_target(m, h);
-        if (edge_length(r, h) >= COLLAPSE_RATIO * wanted(r, u, v) || !sup_he_may_collapse(m, h)) continue;
+        if (edge_length(r, h) >= COLLAPSE_RATIO * target_length(r, u, v) || !sup_he_may_collapse(m, h)) continue;
         bool one_sided = sup_he_on_border(m, v) && !sup_he_on_border(m, u);
         sup_vec3d p = one_sided ? m->position[v] : sup_v3_lerp(m->position[u], m->position[v], 0.5);
         if (faces_allow(r, u, v, p) && faces_allow(r, v, u, p)) sup_he_collapse(m, h, p);
@@ -131,8 +131,7 @@ static double cosine_at(sup_vec3d apex, sup_vec3d a, sup_vec3d b)
     return length > 0.0 ? sup_v3_dot(x, y) / length : 1.0;
 }
 
-/* Delaunay on the surface: flip where the angles opposite to the edge sum to more than a half turn, and the two new
- * faces do not fold. */
+/* Delaunay criterion: flip an edge if its opposite angles sum to more than pi and the two new faces do not fold. */
 static bool flip_improves(const remesh *r, int32_t h)
 {
     const sup_halfedges *m = &r->mesh;
@@ -140,7 +139,7 @@ static bool flip_improves(const remesh *r, int32_t h)
     sup_vec3d a = m->position[m->origin[h]], b = m->position[m->origin[t]];
     sup_vec3d c = m->position[m->origin[sup_he_prev(h)]], d = m->position[m->origin[sup_he_prev(t)]];
     double at_c = cosine_at(c, a, b), at_d = cosine_at(d, a, b);
-    if (at_c + at_d >= -1e-3) return false; /* acos(x) + acos(y) > pi exactly where x + y < 0 */
+    if (at_c + at_d >= -1e-3) return false; /* acos(x) + acos(y) > pi if and only if x + y < 0 */
     sup_vec3d first = face_normal(a, b, c), second = face_normal(b, a, d);
     sup_vec3d new_first = face_normal(a, d, c), new_second = face_normal(d, b, c);
     double old_fold = sup_v3_dot(first, second) / (sup_v3_length(first) * sup_v3_length(second) + 1e-300);
@@ -165,9 +164,9 @@ static void flip_edges(remesh *r, int passes)
     }
 }
 
-/* --- Relaxing --- */
-/* Newton steps along the gradient, none longer than half an edge; on the border within its plane. The four samples of
- * the gradient give the value as well, as their mean. */
+/* --- Relaxation --- */
+/* Newton steps along the gradient, each at most half an edge long; border vertices stay in the plane x = 0. The four
+ * samples of the gradient give the value as their mean. */
 static sup_vec3d pull_onto_field(const remesh *r, sup_vec3d p, double edge, bool border)
 {
     double step = 0.02 * edge;
@@ -185,8 +184,8 @@ static sup_vec3d pull_onto_field(const remesh *r, sup_vec3d p, double edge, bool
     return p;
 }
 
-/* Towards the centre of the faces round a vertex, weighted by their area over the wanted one, along the tangent plane;
- * a border vertex towards the middle of its two border neighbours. */
+/* Moves a vertex in the tangent plane towards the centre of its faces, weighted by area relative to the target area; a
+ * border vertex towards the midpoint of its two border neighbours. */
 static sup_vec3d relax_target(const sup_halfedges *m, int32_t v, bool border)
 {
     sup_vec3d p = m->position[v], normal = sup_v3(0.0, 0.0, 0.0), sum = normal, first = p, last = p;
@@ -220,10 +219,10 @@ static void relax_vertices(void *work, int32_t begin, int32_t end, int32_t worke
         if (m->out[v] < 0) continue;
         bool border = sup_he_on_border(m, v);
         sup_vec3d p = sup_v3_lerp(m->position[v], relax_target(m, v, border), r->strength);
-        p = pull_onto_field(r, p, wanted(r, v, v), border);
-        /* Off the plane stays off the plane: the mirrored twin is another vertex. */
-        double least = 0.05 * wanted(r, v, v);
-        if (r->half && !border && p.x < least) p.x = r->relaxed[v].x;
+        p = pull_onto_field(r, p, target_length(r, v, v), border);
+        /* Vertices off the plane x = 0 must stay off it: their mirror image is another vertex. */
+        double min_x = 0.05 * target_length(r, v, v);
+        if (r->half && !border && p.x < min_x) p.x = r->relaxed[v].x;
         if (sup_v3_finite(p)) r->relaxed[v] = p;
     }
 }
@@ -231,29 +230,29 @@ static void relax_vertices(void *work, int32_t begin, int32_t end, int32_t worke
 static bool relax(remesh *r, int times, double strength, int32_t pulls)
 {
     sup_halfedges *m = &r->mesh;
-    size_t room = (size_t)m->vertex_count * sizeof *r->relaxed;
-    r->relaxed = sup_alloc(&m->allocator, room);
+    size_t size = (size_t)m->vertex_count * sizeof *r->relaxed;
+    r->relaxed = sup_alloc(&m->allocator, size);
     if (r->relaxed == NULL) return false;
     r->strength = strength;
     r->pulls = pulls;
     for (int i = 0; i < times; i++) {
         sup_parallel(r->def->context, m->vertex_count, 512, relax_vertices, r);
-        memcpy(m->position, r->relaxed, room);
+        memcpy(m->position, r->relaxed, size);
     }
-    sup_free(&m->allocator, r->relaxed, room);
+    sup_free(&m->allocator, r->relaxed, size);
     return true;
 }
 
-/* Drops removed vertices and faces, so that later rounds walk through living ones only. */
+/* Removes deleted vertices and faces, so that later iterations visit only live ones. */
 static bool compact(remesh *r)
 {
-    sup_surface living;
+    sup_surface live;
     sup_halfedges next;
     bool manifold;
-    if (!sup_halfedges_extract(&r->mesh, &living)) return false;
-    bool done = sup_halfedges_create(&next, &living, &manifold);
+    if (!sup_halfedges_extract(&r->mesh, &live)) return false;
+    bool done = sup_halfedges_create(&next, &live, &manifold);
     if (done) {
-        int32_t number = 0; /* extraction numbers by first use; repeat it for the sizes */
+        int32_t number = 0; /* extraction numbers vertices by first use; apply the same order to the sizes */
         for (int32_t v = 0; v < next.vertex_count; v++)
             next.size[v] = 0.0;
         for (int32_t h = 0; h < r->mesh.face_count * 3; h++)
@@ -261,7 +260,7 @@ static bool compact(remesh *r)
         sup_halfedges_free(&r->mesh);
         r->mesh = next;
     }
-    sup_surface_free(&living);
+    sup_surface_free(&live);
     return done;
 }
 
@@ -274,18 +273,18 @@ static bool run_rounds(remesh *r, double start_length)
         smallest = length < smallest ? length : smallest;
     }
     r->limit = STEP_RATIO * start_length;
-    r->least = start_length / STEP_RATIO;
-    for (int32_t round = 0; round < r->def->rounds;) {
-        bool last_step = r->limit >= largest && r->least <= smallest;
-        bool refines = last_step || r->least > smallest;
+    r->min_length = start_length / STEP_RATIO;
+    for (int32_t iteration = 0; iteration < r->def->iterations;) {
+        bool last_step = r->limit >= largest && r->min_length <= smallest;
+        bool refines = last_step || r->min_length > smallest;
         collapse_short(r);
         if (!compact(r) || (refines && !split_long(r))) return false;
         flip_edges(r, 2);
-        /* While the mesh only gets coarser, the field is left alone: it costs more than all the rest. */
+        /* Do not evaluate the field while the mesh only gets coarser: it costs more than all other operations. */
         if (!relax(r, 1, last_step ? 0.8 : 0.4, refines)) return false;
-        round += last_step;
+        iteration += last_step;
         r->limit *= STEP_RATIO;
-        r->least /= STEP_RATIO;
+        r->min_length /= STEP_RATIO;
     }
     for (int i = 0; i < 3; i++) {
         flip_edges(r, 4);
@@ -305,7 +304,7 @@ static sup_result remesh_surface(remesh *r, const sup_field *sizes, sup_surface 
     bool manifold;
     if (!sup_halfedges_create(&r->mesh, surface, &manifold))
         return manifold ? sup_fail_memory(error, "remeshing")
-                        : sup_fail(error, SUP_ERROR_DATA, "remesh.manifold", "", "The surface is no manifold.");
+                        : sup_fail(error, SUP_ERROR_DATA, "remesh.manifold", "", "The surface is not a manifold.");
     size_work work = {sizes, &r->mesh};
     sup_parallel(r->def->context, r->mesh.vertex_count, 512, evaluate_sizes, &work);
     grade_sizes(r);
@@ -326,7 +325,7 @@ static sup_result remesh_surface(remesh *r, const sup_field *sizes, sup_surface 
 sup_result sup_remesh(const sup_remesh_def *def, const sup_field *sizes, sup_surface *surface, sup_error *error)
 {
     if (surface->triangle_count == 0)
-        return sup_fail(error, SUP_ERROR_DATA, "remesh.empty", "", "There is no surface to mesh.");
+        return sup_fail(error, SUP_ERROR_DATA, "remesh.empty", "", "The surface to remesh is empty.");
     remesh r = {.def = def};
     sup_result result = remesh_surface(&r, sizes, surface, error);
     sup_halfedges_free(&r.mesh);

@@ -1,7 +1,8 @@
-/* remesh.h (internal) - even, well-shaped triangles of wanted sizes on the zero surface of a field.
+/* remesh.h (internal) - isotropic remeshing of the zero level set of a field with given edge lengths.
  *
  * Botsch and Kobbelt 2004, "A remeshing approach to multiresolution modeling": split long edges, collapse short ones,
- * flip, relax along the surface; here with a size per vertex, and every relaxed vertex is pulled back onto the field. */
+ * flip, relax tangentially; here with an edge length per vertex, and relaxed vertices are projected onto the level
+ * set. */
 #ifndef SUP_GEOMETRY_REMESH_H
 #define SUP_GEOMETRY_REMESH_H
 
@@ -10,15 +11,15 @@
 typedef struct sup_remesh_def {
     const sup_context *context;
     sup_field field;
-    int32_t rounds;       /* of split, collapse, flip, relax; about 8 */
-    int32_t subdivisions; /* splits of every triangle into four after that, each followed by relaxing */
-    double gradation;     /* how fast the size may grow along the surface, such as 0.2 */
-    double vertex_target; /* sizes are scaled so that about so many vertices result (before subdivision) */
+    int32_t iterations;   /* of split, collapse, flip, relax; about 8 are needed */
+    int32_t subdivisions; /* subsequent splits of every triangle into four, each followed by relaxation */
+    double gradation;     /* maximum growth of the edge length per distance, such as 0.2 */
+    double vertex_target; /* approximate number of vertices before subdivision; edge lengths are scaled to it */
 } sup_remesh_def;
 
-/* `sizes` gives the relative edge length wanted at a point of the surface, in metres; it is evaluated once per vertex
- * of the input. `surface` must be 2-manifold; border edges, if there are any, must lie in the plane x = 0 and stay
- * there. On failure the surface is as it was or empty. */
+/* `sizes` is the relative target edge length at a point of the surface, in metres; it is evaluated once per vertex of
+ * the input. `surface` must be 2-manifold; border edges must lie in the plane x = 0 and stay in it. On failure the
+ * surface is unchanged or empty. */
 sup_result sup_remesh(const sup_remesh_def *def, const sup_field *sizes, sup_surface *surface, sup_error *error);
 
 #endif

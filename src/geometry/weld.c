@@ -1,12 +1,12 @@
-/* weld.c - spatial hash of leaders. A cell is four weld distances wide, so that most points look into one cell only;
- * leaders keep their distance from each other, so a cell never holds many. */
+/* weld.c - spatial hash of leaders. The cell size is four weld distances, so that most points search only one cell; the
+ * distance between leaders bounds their number per cell. */
 #include "geometry/weld.h"
 
 #include "math/vec3.h"
 
 typedef struct weld_table {
-    int32_t *head; /* [mask+1] newest leader of a slot */
-    int32_t *next; /* [count] older leader in the same slot */
+    int32_t *head; /* [mask+1] last leader of a hash slot */
+    int32_t *next; /* [count] previous leader in the same slot */
     uint64_t mask;
     const float *positions;
     const int32_t *group;
@@ -22,8 +22,8 @@ static uint64_t slot_of(const weld_table *table, const int64_t cell[3], int32_t 
     return (hash ^ (hash >> 32)) & table->mask;
 }
 
-/* Cells are far fewer than 2^62 on a side unless the distance is absurdly small; then far cells share one, which
- * only costs time. */
+/* There are far fewer than 2^62 cells per axis unless the distance is extremely small; then distant cells are merged,
+ * which only costs time. */
 static int64_t cell_of(double coordinate)
 {
     double cell = floor(coordinate);
@@ -37,7 +37,7 @@ static bool near_enough(const weld_table *table, int32_t a, int32_t b)
     return sup_v3_distance(sup_v3_load(p), sup_v3_load(q)) <= table->distance;
 }
 
-/* The earliest leader near point i, or -1. */
+/* The first leader within the weld distance of point i, or -1. */
 static int32_t find_leader(const weld_table *table, int32_t i, const int64_t low[3], const int64_t high[3])
 {
     int32_t group = table->group != NULL ? table->group[i] : 0, found = -1;

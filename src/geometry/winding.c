@@ -6,14 +6,14 @@
 
 enum { LEAF = 4, STACK = 64 };
 
-/* A cluster is seen as one dipole from this many of its radii away (Barill et al.'s beta). */
+/* Distance in cluster radii beyond which a cluster is approximated by a dipole (beta of Barill et al.). */
 static const double dipole_distance = 2.0;
 
 struct sup_winding_node {
     sup_vec3d low, high; /* box; low > high when empty */
     sup_vec3d normal;    /* sum of area times unit normal */
     sup_vec3d centre;    /* weighted by area */
-    double area, radius; /* radius: of the box about the centre */
+    double area, radius; /* radius: of the box around the centre */
 };
 typedef struct sup_winding_node winding_node;
 
@@ -32,7 +32,7 @@ static sup_vec3d larger(sup_vec3d a, sup_vec3d b)
     return sup_v3(fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z));
 }
 
-/* Ten bits with two zeros between each. */
+/* Inserts two zero bits after each of ten bits. */
 static uint32_t spread_bits(uint32_t x)
 {
     x = (x | (x << 16)) & 0x030000ffu;
@@ -116,7 +116,7 @@ static bool is_empty(const winding_node *node)
     return node->low.x > node->high.x;
 }
 
-/* Triangles of leaf i are [begin, end) of `order`: spread evenly over all leaves. */
+/* Triangles of leaf i are [begin, end) of `order`, distributed evenly over the leaves. */
 static void leaf_range(const sup_winding *tree, int32_t leaf, int32_t *begin, int32_t *end)
 {
     *begin = (int32_t)((int64_t)tree->triangle_count * leaf / tree->leaf_count);
@@ -164,22 +164,22 @@ static void build_inner(sup_winding *tree, int32_t i)
 sup_result sup_winding_create(const sup_allocator *allocator, const float *positions, int32_t triangle_count,
                               const int32_t *triangles, sup_winding *tree, sup_error *error)
 {
-    sup_winding made = {.triangle_count = triangle_count, .positions = positions, .triangles = triangles};
-    made.leaf_count = 1;
-    while ((int64_t)made.leaf_count * LEAF < triangle_count)
-        made.leaf_count *= 2;
-    made.arena = sup_arena_create(allocator);
-    made.order = sup_arena_alloc(&made.arena, (size_t)triangle_count, sizeof *made.order);
-    made.nodes = sup_arena_alloc(&made.arena, 2 * (size_t)made.leaf_count - 1, sizeof *made.nodes);
-    if (made.order == NULL || made.nodes == NULL || !sort_triangles(&made)) {
-        sup_arena_destroy(&made.arena);
-        return sup_fail_memory(error, "the tree of triangles");
+    sup_winding created = {.triangle_count = triangle_count, .positions = positions, .triangles = triangles};
+    created.leaf_count = 1;
+    while ((int64_t)created.leaf_count * LEAF < triangle_count)
+        created.leaf_count *= 2;
+    created.arena = sup_arena_create(allocator);
+    created.order = sup_arena_alloc(&created.arena, (size_t)triangle_count, sizeof *created.order);
+    created.nodes = sup_arena_alloc(&created.arena, 2 * (size_t)created.leaf_count - 1, sizeof *created.nodes);
+    if (created.order == NULL || created.nodes == NULL || !sort_triangles(&created)) {
+        sup_arena_destroy(&created.arena);
+        return sup_fail_memory(error, "the winding number tree");
     }
-    for (int32_t leaf = 0; leaf < made.leaf_count; leaf++)
-        build_leaf(&made, leaf);
-    for (int32_t i = made.leaf_count - 2; i >= 0; i--)
-        build_inner(&made, i);
-    *tree = made;
+    for (int32_t leaf = 0; leaf < created.leaf_count; leaf++)
+        build_leaf(&created, leaf);
+    for (int32_t i = created.leaf_count - 2; i >= 0; i--)
+        build_inner(&created, i);
+    *tree = created;
     return SUP_OK;
 }
 
@@ -194,7 +194,7 @@ static double solid_angle(sup_vec3d a, sup_vec3d b, sup_vec3d c)
     double la = sup_v3_length(a), lb = sup_v3_length(b), lc = sup_v3_length(c);
     double det = sup_v3_dot(a, sup_v3_cross(b, c));
     double rest = la * lb * lc + sup_v3_dot(a, b) * lc + sup_v3_dot(b, c) * la + sup_v3_dot(c, a) * lb;
-    return det == 0.0 && rest <= 0.0 ? 0.0 : 2.0 * atan2(det, rest); /* in the plane of the triangle: no side */
+    return det == 0.0 && rest <= 0.0 ? 0.0 : 2.0 * atan2(det, rest); /* in the plane of the triangle */
 }
 
 static double leaf_winding(const sup_winding *tree, int32_t leaf, sup_vec3d p)

@@ -56,7 +56,7 @@ sup_quatd sup_quatd_between(sup_vec3d from, sup_vec3d to)
         sup_vec3d c = sup_v3_cross(from, to);
         return sup_quatd_normalise((sup_quatd){c.x, c.y, c.z, w});
     }
-    /* Opposite directions: half a turn about any normal. */
+    /* Opposite directions: rotate by pi about any perpendicular axis. */
     sup_vec3d other = fabs(from.x) < fabs(from.y) ? sup_v3(1.0, 0.0, 0.0) : sup_v3(0.0, 1.0, 0.0);
     sup_vec3d axis = sup_v3_cross(from, other);
     return sup_quatd_normalise((sup_quatd){axis.x, axis.y, axis.z, 0.0});
@@ -175,7 +175,7 @@ sup_vec3d sup_affine_point(sup_affine a, sup_vec3d p)
     return sup_v3_add(sup_affine_vector(a, p), sup_affine_translation(a));
 }
 
-/* Quaternion of a rotation matrix given by its columns; Shepperd's choice of the largest component. */
+/* Quaternion of a rotation matrix given by its columns; Shepperd's method with the largest component. */
 static sup_quatd quat_from_columns(sup_vec3d c0, sup_vec3d c1, sup_vec3d c2)
 {
     double trace = c0.x + c1.y + c2.z;
@@ -191,8 +191,8 @@ static sup_quatd quat_from_columns(sup_vec3d c0, sup_vec3d c1, sup_vec3d c2)
     return sup_quatd_normalise(q);
 }
 
-/* Higham's Newton iteration R <- (R + R^-T) / 2, from A scaled to determinant about one. A mirrored matrix is turned
- * about first: its rotation is that of -A, and the mirror stays in the stretch. */
+/* Higham's Newton iteration R <- (R + R^-T) / 2, from A scaled to determinant 1. A matrix with a negative determinant
+ * is negated: its rotation is that of -A, and the reflection stays in the stretch. */
 bool sup_affine_polar(sup_affine a, sup_quatd *rotation, double stretch[9])
 {
     *rotation = (sup_quatd){0.0, 0.0, 0.0, 1.0};
@@ -234,9 +234,9 @@ sup_affine sup_affine_between(sup_affine a, sup_affine b, double t)
     for (int i = 0; i < 9; i++)
         s[i] = sa[i] + t * (sb[i] - sa[i]);
     sup_affine stretch = {{s[0], s[1], s[2], 0, s[3], s[4], s[5], 0, s[6], s[7], s[8], 0}};
-    sup_vec3d place = sup_v3_lerp(column(a, 3), column(b, 3), t);
-    sup_affine turn = sup_affine_from_trs(place, sup_quatd_slerp(qa, qb, t), sup_v3(1, 1, 1));
-    return sup_affine_multiply(turn, stretch);
+    sup_vec3d translation = sup_v3_lerp(column(a, 3), column(b, 3), t);
+    sup_affine rigid = sup_affine_from_trs(translation, sup_quatd_slerp(qa, qb, t), sup_v3(1, 1, 1));
+    return sup_affine_multiply(rigid, stretch);
 }
 
 sup_transform sup_affine_decompose(sup_affine a, double *shear)
@@ -244,7 +244,7 @@ sup_transform sup_affine_decompose(sup_affine a, double *shear)
     sup_vec3d c[3] = {column(a, 0), column(a, 1), column(a, 2)};
     sup_vec3d s = sup_v3(sup_v3_length(c[0]), sup_v3_length(c[1]), sup_v3_length(c[2]));
     if (sup_affine_determinant(a) < 0.0) s.x = -s.x;
-    /* Unit columns; a column without length is filled in from the other two. */
+    /* Unit columns; a zero column is replaced by the cross product of the other two. */
     sup_vec3d u[3] = {sup_v3_unit_or(sup_v3_scale(c[0], s.x < 0.0 ? -1.0 : 1.0), sup_v3(0, 0, 0)),
                       sup_v3_unit_or(c[1], sup_v3(0, 0, 0)), sup_v3_unit_or(c[2], sup_v3(0, 0, 0))};
     for (int i = 0; i < 3; i++)

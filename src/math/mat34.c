@@ -1,4 +1,4 @@
-/* mat34.c - the public float matrices, computed in double. */
+/* mat34.c - public float matrices, computed in double. */
 #include "math/affine.h"
 
 sup_transform sup_transform_identity(void)

@@ -39,14 +39,14 @@ static void rotate_columns(double m[9], int a, int b, double cosine, double sine
 
 static void swap_columns(double m[9], int a, int b)
 {
-    rotate_columns(m, a, b, 0.0, 1.0); /* a -> -b, b -> a: keeps the determinant */
+    rotate_columns(m, a, b, 0.0, 1.0); /* a -> -b, b -> a: preserves the determinant */
 }
 
-/* One-sided Jacobi: turns the columns of b against each other until they are orthogonal. */
+/* One-sided Jacobi: rotates pairs of columns of b until they are orthogonal. */
 static void orthogonalise(double b[9], double v[9])
 {
     for (int sweep = 0; sweep < 40; sweep++) {
-        bool turned = false;
+        bool rotated = false;
         for (int k = 0; k < 3; k++) {
             int p = k == 2 ? 1 : 0, q = k == 0 ? 1 : 2;
             double pp = column_dot(b, p, p), qq = column_dot(b, q, q), pq = column_dot(b, p, q);
@@ -57,9 +57,9 @@ static void orthogonalise(double b[9], double v[9])
             double cosine = 1.0 / sqrt(1.0 + t * t);
             rotate_columns(b, p, q, cosine, cosine * t);
             rotate_columns(v, p, q, cosine, cosine * t);
-            turned = true;
+            rotated = true;
         }
-        if (!turned) return;
+        if (!rotated) return;
     }
 }
 
@@ -72,17 +72,17 @@ static double normalise(double a[3])
     return length;
 }
 
-/* A unit vector across u0, as near to `like` as can be. */
-static void across(const double u0[3], const double like[3], double out[3])
+/* The unit vector perpendicular to u0 that is nearest to `like`. */
+static void perpendicular(const double u0[3], const double like[3], double out[3])
 {
     double along = u0[0] * like[0] + u0[1] * like[1] + u0[2] * like[2];
     for (int i = 0; i < 3; i++)
         out[i] = like[i] - along * u0[i];
     if (normalise(out) > 1e-3) return;
-    int least =
+    int smallest =
         fabs(u0[0]) <= fabs(u0[1]) ? (fabs(u0[0]) <= fabs(u0[2]) ? 0 : 2) : (fabs(u0[1]) <= fabs(u0[2]) ? 1 : 2);
     for (int i = 0; i < 3; i++)
-        out[i] = (i == least ? 1.0 : 0.0) - u0[least] * u0[i];
+        out[i] = (i == smallest ? 1.0 : 0.0) - u0[smallest] * u0[i];
     normalise(out);
 }
 
@@ -97,7 +97,7 @@ static void left_vectors(const double b[9], const double s[3], const double v[9]
     }
     if (!(s[1] > small)) {
         double like[3] = {column[1][0], column[1][1], column[1][2]};
-        across(column[0], like, column[1]);
+        perpendicular(column[0], like, column[1]);
     }
     double cross[3];
     for (int i = 0; i < 3; i++)
@@ -117,7 +117,7 @@ void sup_svd3(const double f[9], double u[9], double s[3], double v[9])
     for (int i = 0; i < 9; i++)
         size = fmax(size, fabs(f[i]));
     for (int i = 0; i < 9; i++) {
-        b[i] = size > 0.0 ? f[i] / size : 0.0; /* squares of tiny numbers vanish */
+        b[i] = size > 0.0 ? f[i] / size : 0.0; /* squares of tiny numbers underflow */
         v[i] = i % 4 == 0 ? 1.0 : 0.0;
     }
     orthogonalise(b, v);

@@ -1,4 +1,4 @@
-/* vec3.h (internal) - small double vectors for precomputation; float storage is converted at the edges. */
+/* vec3.h (internal) - 3-vectors in double; arrays store floats, converted by load and store. */
 #ifndef SUP_MATH_VEC3_H
 #define SUP_MATH_VEC3_H
 
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* What stands before a function here: kernels of src/cuda call them too. */
+/* Function specifiers: CUDA kernels call these functions too. */
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #define SUP_V3 static inline __host__ __device__
@@ -82,7 +82,7 @@ SUP_V3 double sup_v3_distance(sup_vec3d a, sup_vec3d b)
     return sup_v3_length(sup_v3_sub(a, b));
 }
 
-/* The unit vector, or `default_value` where `a` has no length. */
+/* The unit vector, or `default_value` if `a` has length 0 or is not finite. */
 SUP_V3 sup_vec3d sup_v3_unit_or(sup_vec3d a, sup_vec3d default_value)
 {
     double length = sup_v3_length(a);
@@ -94,7 +94,7 @@ SUP_V3 bool sup_v3_finite(sup_vec3d a)
     return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
 }
 
-/* Parameter in [0, 1] of the point of segment ab nearest to p; 0 for a segment without length. */
+/* Parameter in [0, 1] of the point of segment ab nearest to p; 0 for a segment of length 0. */
 SUP_V3 double sup_v3_segment_parameter(sup_vec3d p, sup_vec3d a, sup_vec3d b)
 {
     sup_vec3d d = sup_v3_sub(b, a);

@@ -56,7 +56,7 @@ static bool visit_pair(void *user, int32_t a, int32_t b)
         p[i] = search->positions + 3 * (size_t)ta[i];
         q[i] = search->positions + 3 * (size_t)tb[i];
     }
-    if (boxes_apart(p, q) || !sup_triangles_meet(p, q)) return true;
+    if (boxes_apart(p, q) || !sup_triangles_intersect(p, q)) return true;
     int64_t *key = sup_array_push(&search->m->context.allocator, &search->m->pairs, 1);
     if (key == NULL) {
         search->failed = true;

@@ -1,5 +1,6 @@
-/* body_joints.c - finding the body in a skeleton: names first, the hierarchy where names leave a choice ("Shoulder" is the
- * collar bone in some rigs and the upper arm in others; "Leg" the shin or the thigh; "Foot" below "Ankle" the toes). */
+/* body_joints.c - finds the joints of the body in a skeleton by name, and by hierarchy where names are ambiguous
+ * ("Shoulder" is the collar bone in some rigs and the upper arm in others; "Leg" is the shin or the thigh; "Foot" below
+ * "Ankle" is the toes). */
 #include "pose/joint_names.h"
 
 bool sup_skeleton_is_above(const sup_named_skeleton *skeleton, int32_t above, int32_t below)
@@ -17,7 +18,7 @@ int32_t sup_skeleton_common(const sup_named_skeleton *skeleton, int32_t a, int32
     return a;
 }
 
-/* The topmost joint of a side whose name is one of `list` (space separated), below `below` when that is a node. */
+/* The topmost joint of a side whose name is in `list` (space separated), and below node `below` unless that is -1. */
 static int32_t find(const sup_named_skeleton *s, sup_side side, const char *list, int32_t below)
 {
     int32_t best = -1;
@@ -41,7 +42,7 @@ static int32_t first_found(int32_t a, int32_t b)
     return a >= 0 ? a : b;
 }
 
-/* Below `above` when there is such a joint, else anywhere: feet of rigs made for IK hang on the root. */
+/* Below `above` if there is such a joint, else anywhere: in IK rigs feet are often children of the root. */
 static int32_t find_below(const sup_named_skeleton *s, sup_side side, const char *list, int32_t above)
 {
     int32_t found = above >= 0 ? find(s, side, list, above) : -1;
@@ -105,15 +106,15 @@ static void find_body(sup_named_skeleton *s)
     int32_t named = find(s, SUP_SIDE_NONE, "hips hip pelvis", -1);
     body->hips = first_found(named, fork);
     body->hips = first_found(body->hips, find(s, SUP_SIDE_NONE, "root rootjoint", -1));
-    /* What is above the hips or beside them is no chest: an animal's trunk, or a rig that is all branches. */
+    /* A joint above or beside the hips is not a chest: the trunk of an animal, or a rig without a spine. */
     if (body->chest >= 0 && (body->chest == body->hips || sup_skeleton_is_above(s, body->chest, body->hips)))
         body->chest = -1;
 }
 
-/* Parents come first in node_order: sizes are summed backwards, places handed out forwards. */
+/* Parents come first in node_order: sum sizes backwards, assign indices forwards. */
 static void number_nodes(const sup_character *character, int32_t *depth, int32_t *enter, int32_t *size, int32_t *next)
 {
-    int32_t count = character->node_count, free_place = 0;
+    int32_t count = character->node_count, next_root = 0;
     for (int32_t i = 0; i < count; i++)
         size[i] = 1;
     for (int32_t i = count - 1; i >= 0; i--) {
@@ -122,15 +123,15 @@ static void number_nodes(const sup_character *character, int32_t *depth, int32_t
     }
     for (int32_t i = 0; i < count; i++) {
         int32_t node = character->node_order[i], parent = character->nodes[node].parent;
-        int32_t *place = parent >= 0 ? &next[parent] : &free_place;
+        int32_t *next_index = parent >= 0 ? &next[parent] : &next_root;
         depth[node] = parent >= 0 ? depth[parent] + 1 : 0;
-        enter[node] = *place;
-        next[node] = *place + 1;
-        *place += size[node];
+        enter[node] = *next_index;
+        next[node] = *next_index + 1;
+        *next_index += size[node];
     }
 }
 
-bool sup_named_skeleton_make(sup_arena *arena, const sup_character *character, sup_named_skeleton *skeleton)
+bool sup_named_skeleton_create(sup_arena *arena, const sup_character *character, sup_named_skeleton *skeleton)
 {
     size_t count = (size_t)character->node_count;
     sup_joint_name *names = sup_arena_alloc(arena, count, sizeof *names);

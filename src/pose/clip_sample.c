@@ -1,4 +1,4 @@
-/* clip_sample.c - time: the value of a channel between its keys (glTF 2.0, appendix C), and the frames of a clip. */
+/* clip_sample.c - interpolation of channels (glTF 2.0, appendix C), and frames of a clip. */
 #include "pose/pose.h"
 
 static int width_of(sup_channel_target target)
@@ -6,7 +6,7 @@ static int width_of(sup_channel_target target)
     return target == SUP_CHANNEL_MORPH ? 1 : target == SUP_CHANNEL_ROTATION ? 4 : 3;
 }
 
-/* Last key at or before `time`, -1 when there is none. */
+/* Last key at or before `time`, -1 for none. */
 static int32_t key_before(const sup_channel *channel, double time)
 {
     int32_t low = -1, high = channel->key_count;
@@ -34,7 +34,7 @@ static void store_quat(float *value, sup_quatd q)
     value[3] = f.w;
 }
 
-/* Hermite spline over one interval: values and tangents as glTF stores them, tangents scaled by the interval. */
+/* Hermite spline over one interval: values and tangents in glTF layout, tangents scaled by the interval. */
 static double hermite(double p0, double m0, double p1, double m1, double t, double interval)
 {
     double t2 = t * t, t3 = t2 * t;
@@ -80,7 +80,7 @@ int32_t sup_clip_frame_count(const sup_clip *clip, double fps)
 {
     if (clip == NULL || !(fps > 0.0) || !isfinite(fps)) return 0;
     double duration = (double)clip->end - (double)clip->start;
-    /* Key times are floats: a clip of 2.0 s may be stored as 1.9999999. One part in 10^5 of a frame is forgiven. */
+    /* Key times are floats: a clip of 2.0 s may be stored as 1.9999999. Tolerate 1e-5 of a frame. */
     double frames = floor(duration * fps + 1e-5);
     return frames < 0.0 ? 1 : frames > 2147483000.0 ? 2147483000 : (int32_t)frames + 1;
 }

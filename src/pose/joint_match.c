@@ -1,5 +1,5 @@
-/* joint_match.c - matching the joints of two skeletons: the caller's map, then names where both are the same rig, then
- * parts of the body, then names again for what is left. */
+/* joint_match.c - matches the joints of two skeletons: by the caller's map, then by name if both are the same rig, then
+ * by body joints, then by name for the remaining joints. */
 #include "pose/joint_match.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static sup_result apply_map(matcher *m, const sup_joint_map *map)
         int32_t source = map->source[i] != NULL ? sup_character_find_node(m->source->character, map->source[i]) : RESTS;
         if (target < 0 || source == -1)
             return sup_fail(m->error, SUP_ERROR_ARGUMENT, "retarget.map", target < 0 ? map->target[i] : map->source[i],
-                            "The joint map names \"%s\", which the %s does not have.",
+                            "The joint map contains \"%s\", which the %s does not have.",
                             target < 0 ? map->target[i] : map->source[i], target < 0 ? "character" : "motion");
         m->map[target] = source;
     }
@@ -67,7 +67,7 @@ static name_entry *sort_names(matcher *m, int32_t *count)
     return entries;
 }
 
-/* The one source joint of that name, -1 when there is none or a choice. */
+/* The unique source joint of that name, -1 if there is none or more than one. */
 static int32_t find_name(const matcher *m, const name_entry *entries, int32_t count, const sup_joint_name *name)
 {
     uint64_t hash = hash_name(name);
@@ -106,37 +106,38 @@ static sup_result match_names(matcher *m, const bool *is_moved, bool *same_rig)
     return SUP_OK;
 }
 
-/* --- Parts of the body --- */
+/* --- Body joints --- */
 
-/* Nodes of the path from below `above` to `last`; NULL and 0 when there is no such path. */
+/* Nodes of the path from below `above` to `last`; NULL and 0 if there is no such path. */
 typedef struct path {
     int32_t *nodes, count;
 } path;
 
-static bool make_path(matcher *m, const sup_named_skeleton *s, int32_t above, int32_t last, bool with_last, path *made)
+static bool make_path(matcher *m, const sup_named_skeleton *s, int32_t above, int32_t last, bool with_last,
+                      path *created)
 {
-    *made = (path){NULL, 0};
+    *created = (path){NULL, 0};
     if (last < 0) return true;
     for (int32_t node = last; node >= 0 && node != above; node = s->character->nodes[node].parent)
-        if (s->is_usable[node] && (with_last || node != last)) made->count++;
-    made->nodes = sup_arena_alloc(m->arena, (size_t)made->count, sizeof *made->nodes);
-    if (made->nodes == NULL) return false;
-    int32_t place = made->count;
+        if (s->is_usable[node] && (with_last || node != last)) created->count++;
+    created->nodes = sup_arena_alloc(m->arena, (size_t)created->count, sizeof *created->nodes);
+    if (created->nodes == NULL) return false;
+    int32_t index = created->count;
     for (int32_t node = last; node >= 0 && node != above; node = s->character->nodes[node].parent)
-        if (s->is_usable[node] && (with_last || node != last)) made->nodes[--place] = node;
+        if (s->is_usable[node] && (with_last || node != last)) created->nodes[--index] = node;
     return true;
 }
 
-/* Chains of different numbers of joints: the last goes to the last, the others in proportion. */
+/* Matches chains of different lengths: the last joints match, the others in proportion. */
 static void match_paths(matcher *m, path source, path target)
 {
     for (int32_t i = 0; source.count > 0 && i < target.count; i++) {
-        int64_t place = ((int64_t)(i + 1) * source.count + target.count - 1) / target.count - 1;
-        assign(m, target.nodes[i], source.nodes[place]);
+        int64_t index = ((int64_t)(i + 1) * source.count + target.count - 1) / target.count - 1;
+        assign(m, target.nodes[i], source.nodes[index]);
     }
 }
 
-/* Spine: from where the hips branch off to the chest; neck: from the chest to the head. */
+/* Spine: from the branch of the hips to the chest; neck: from the chest to the head. */
 static bool match_trunk(matcher *m)
 {
     const sup_named_skeleton *sides[2] = {m->source, m->target};
@@ -165,7 +166,7 @@ static void match_limbs(matcher *m)
             assign(m, m->target->body.limb[side][limb], m->source->body.limb[side][limb]);
 }
 
-/* Joints of one finger from the hand out, at most `limit`; their number. */
+/* Joints of one finger from the hand outward, at most `limit`. Returns their number. */
 static int32_t finger_joints(const sup_named_skeleton *s, sup_side side, int finger, int32_t *joints, int32_t limit)
 {
     int32_t count = 0;
@@ -178,7 +179,7 @@ static int32_t finger_joints(const sup_named_skeleton *s, sup_side side, int fin
     return count;
 }
 
-/* A source with a single long finger, or a thumb of one joint, has markers there and no fingers. */
+/* A source with only one long finger, or a thumb with one joint, has markers instead of fingers. */
 static void match_fingers(matcher *m)
 {
     enum { JOINTS = 4 };
@@ -197,27 +198,27 @@ static void match_fingers(matcher *m)
     }
 }
 
-/* Names of what the body did not take on either side: ears, tails, jaws. */
+/* Matches the remaining joints of both sides by name: ears, tails, jaws. */
 static sup_result match_rest(matcher *m)
 {
     int32_t count;
     name_entry *entries = sort_names(m, &count);
-    bool *taken = sup_arena_alloc(m->arena, (size_t)m->source->character->node_count, sizeof *taken);
-    if (entries == NULL || taken == NULL) return sup_fail_memory(m->error, "the joint names");
+    bool *used = sup_arena_alloc(m->arena, (size_t)m->source->character->node_count, sizeof *used);
+    if (entries == NULL || used == NULL) return sup_fail_memory(m->error, "the joint names");
     for (int32_t i = 0; i < m->target->character->node_count; i++)
-        if (m->map[i] >= 0) taken[m->map[i]] = true;
+        if (m->map[i] >= 0) used[m->map[i]] = true;
     for (int32_t i = 0; i < m->target->character->node_count; i++) {
         int32_t found =
             m->target->is_usable[i] && m->map[i] == UNMATCHED ? find_name(m, entries, count, &m->target->names[i]) : -1;
-        if (found >= 0 && !taken[found]) assign(m, i, found);
+        if (found >= 0 && !used[found]) assign(m, i, found);
     }
     return SUP_OK;
 }
 
 /* --- Directions --- */
 
-/* Limbs point at the next joint of the limb. Trunk, collar bones, hands and feet do not: where their joints sit is a
- * matter of taste, and what they do is told by their rotation alone. */
+/* Limb joints point at the next joint of the limb. Trunk, collar bones, hands and feet only copy rotations: the
+ * positions of their joints differ too much between rigs. */
 static void follow_limbs(const matcher *m, sup_joint_match *match)
 {
     static const int pairs[4][2] = {{SUP_LIMB_UPPER_ARM, SUP_LIMB_FOREARM},
@@ -238,7 +239,7 @@ static void follow_limbs(const matcher *m, sup_joint_match *match)
         }
 }
 
-/* Without a body every joint points at the one matched joint below it, if there is only one. */
+/* Without body joints, every joint points at the matched joint below it if there is exactly one. */
 static void follow_chains(const matcher *m, sup_joint_match *match)
 {
     const sup_character *target = m->target->character;
@@ -263,7 +264,7 @@ static bool has_body(const sup_body_joints *body)
 
 /* --- Result --- */
 
-/* A few names of joints, for a message. */
+/* The first joint names, for a message. */
 static void list_names(const sup_named_skeleton *s, char *buffer, size_t size)
 {
     size_t length = 0;
@@ -282,21 +283,20 @@ static sup_result check_count(const matcher *m, const sup_joint_map *map, int32_
     int32_t joints = 0;
     for (int32_t i = 0; i < m->target->character->node_count; i++)
         joints += m->target->is_usable[i] ? 1 : 0;
-    int32_t wanted = map != NULL && map->count > 0 ? 1 : joints < 3 ? joints : 3;
-    if (count >= wanted && count > 0) return SUP_OK;
+    int32_t needed = map != NULL && map->count > 0 ? 1 : joints < 3 ? joints : 3;
+    if (count >= needed && count > 0) return SUP_OK;
     char ours[110], theirs[110];
     list_names(m->target, ours, sizeof ours);
     list_names(m->source, theirs, sizeof theirs);
-    return sup_fail(
-        m->error, SUP_ERROR_DATA, "retarget.match", m->source->character->name,
-        "Only %d joints have names that fit: the character has %s ...; the motion %s ... Write a joint map: "
-        "lines of \"joint of the character = joint of the motion\".",
-        count, ours, theirs);
+    return sup_fail(m->error, SUP_ERROR_DATA, "retarget.match", m->source->character->name,
+                    "Only %d joints match by name: the character has %s ...; the motion has %s ... Write a joint map: "
+                    "lines of \"joint of the character = joint of the motion\".",
+                    count, ours, theirs);
 }
 
-sup_result sup_joint_match_make(sup_arena *arena, const sup_named_skeleton *source, const bool *is_moved,
-                                const sup_named_skeleton *target, const sup_joint_map *map, sup_joint_match *match,
-                                sup_error *error)
+sup_result sup_joint_match_create(sup_arena *arena, const sup_named_skeleton *source, const bool *is_moved,
+                                  const sup_named_skeleton *target, const sup_joint_map *map, sup_joint_match *match,
+                                  sup_error *error)
 {
     int32_t nodes = target->character->node_count;
     matcher m = {arena, source, target, sup_arena_alloc(arena, (size_t)nodes, sizeof(int32_t)), error};

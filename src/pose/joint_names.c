@@ -1,7 +1,7 @@
-/* joint_names.c - reading the names of joints, in the many spellings of exporters. */
+/* joint_names.c - parses joint names in the naming schemes of common exporters. */
 #include "pose/joint_names.h"
 
-/* Words of a name: split at signs, digits and changes of case, in lower case. */
+/* Words of a name in lower case, split at separators, digits and changes of case. */
 enum { WORD_LIMIT = 12, WORD_SIZE = 24 };
 typedef struct words {
     char word[WORD_LIMIT][WORD_SIZE];
@@ -57,7 +57,7 @@ static bool is_one_of(const char *word, const char *const *list, int32_t count)
     return false;
 }
 
-/* Words that say nothing about which joint it is. */
+/* Words that do not identify a joint. */
 static bool is_filler(const char *word)
 {
     static const char *const list[] = {"joint", "jnt",  "jt",  "bone", "bip",  "bn",         "b",        "j",
@@ -71,7 +71,7 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Takes a side off the front of a word: "leftarm" becomes "arm". */
+/* Removes a side from the start of a word: "leftarm" becomes "arm". */
 static sup_side side_of_word(char *word)
 {
     if (strcmp(word, "l") == 0 || strcmp(word, "left") == 0) {
@@ -90,7 +90,7 @@ static sup_side side_of_word(char *word)
     return side;
 }
 
-/* The names of the CMU mocap lab's own format: "lfemur" without any separator. */
+/* Names of the CMU motion capture database: "lfemur" without a separator. */
 static sup_side side_of_bone_name(char *base)
 {
     static const char *const bones[] = {"femur",  "tibia", "foot", "toes",     "humerus", "radius",
@@ -102,8 +102,8 @@ static sup_side side_of_bone_name(char *base)
     return side;
 }
 
-/* The finger that a name speaks of: a finger's word, behind "hand" where both are there ("MiddleHand" is none), or
- * "finger" and a number that starts with 1 to 5. */
+/* The finger of a name: a finger word, after "hand" if both occur ("MiddleHand" is not a finger), or "finger" and a
+ * number that starts with 1 to 5. */
 static int8_t finger_of(const words *w)
 {
     static const char *const fingers[5][2] = {
@@ -132,7 +132,8 @@ sup_joint_name sup_joint_name_parse(const char *name)
     words w = split(name);
     sup_joint_name parsed = {.side = SUP_SIDE_NONE, .is_helper = starts_with(name, "__"), .number = w.number};
     size_t length = 0;
-    for (int pass = 0; pass < 2 && length == 0; pass++) { /* a name of filler alone ("root", "Bone.001") keeps it */
+    for (int pass = 0; pass < 2 && length == 0;
+         pass++) { /* a name without other words ("root", "Bone.001") keeps them */
         for (int i = 0; i < w.count; i++) {
             sup_side side = parsed.side == SUP_SIDE_NONE ? side_of_word(w.word[i]) : SUP_SIDE_NONE;
             if (side != SUP_SIDE_NONE) parsed.side = side;

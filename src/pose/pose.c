@@ -1,11 +1,11 @@
-/* pose.c - poses from clips: sample every channel, then walk the nodes from the roots. */
+/* pose.c - poses from clips: samples all channels, then computes world transforms from the roots. */
 #include "pose/pose.h"
 
 #include "character/character.h"
 
-/* The pose and what frees it, in one block. */
+/* The pose with its allocator, in one allocation. */
 typedef struct owned_pose {
-    sup_pose pose; /* first: the public pointer is the block's */
+    sup_pose pose; /* first member: the public pointer is the address of the allocation */
     sup_allocator allocator;
     size_t size;
 } owned_pose;
@@ -15,7 +15,7 @@ sup_result sup_pose_create(const sup_context *context, const sup_character *char
 {
     if (character == NULL || pose == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_pose_create needs a character and a place for the pose.");
+                        "sup_pose_create needs a character and an output pointer for the pose.");
     sup_context resolved = sup_context_resolve(context);
     size_t world_at = (sizeof(owned_pose) + 63) / 64 * 64;
     size_t weights_at = world_at + (size_t)character->node_count * sizeof(sup_mat34);
@@ -50,7 +50,7 @@ static bool pose_fits(const sup_character *character, const sup_pose *pose)
 }
 
 /* world(node) = world(parent) local(node), parents first. */
-static void place_node(const sup_character *character, int32_t node, sup_affine local, sup_pose *pose)
+static void set_world(const sup_character *character, int32_t node, sup_affine local, sup_pose *pose)
 {
     int32_t parent = character->nodes[node].parent;
     if (parent >= 0) local = sup_affine_multiply(sup_affine_from_float(pose->world[parent]), local);
@@ -68,7 +68,7 @@ sup_result sup_pose_rest(const sup_character *character, sup_pose *pose)
     if (!pose_fits(character, pose)) return SUP_ERROR_ARGUMENT;
     for (int32_t i = 0; i < character->node_count; i++) {
         int32_t node = character->node_order[i];
-        place_node(character, node, sup_affine_from_transform(character->nodes[node].rest), pose);
+        set_world(character, node, sup_affine_from_transform(character->nodes[node].rest), pose);
     }
     rest_morphs(character, pose);
     return SUP_OK;
@@ -79,13 +79,13 @@ sup_result sup_pose_from_local(const sup_character *character, const sup_transfo
     if (!pose_fits(character, pose) || local == NULL) return SUP_ERROR_ARGUMENT;
     for (int32_t i = 0; i < character->node_count; i++) {
         int32_t node = character->node_order[i];
-        place_node(character, node, sup_affine_from_transform(local[node]), pose);
+        set_world(character, node, sup_affine_from_transform(local[node]), pose);
     }
     return SUP_OK;
 }
 
-/* Until the walk over the nodes, world[node] holds the node's sampled local transform: no memory is needed beside
- * the pose. A sup_transform (10 floats) fits into a sup_mat34 (12). */
+/* Before the pass over the nodes world[node] holds the sampled local transform, so that no scratch memory is needed.
+ * A sup_transform (10 floats) fits into a sup_mat34 (12). */
 static void store_local(sup_mat34 *slot, sup_transform local)
 {
     memcpy(slot, &local, sizeof local);
@@ -123,7 +123,7 @@ sup_result sup_pose_sample(const sup_character *character, const sup_clip *clip,
         apply_channel(&clip->channels[i], time, pose);
     for (int32_t i = 0; i < character->node_count; i++) {
         int32_t node = character->node_order[i];
-        place_node(character, node, sup_affine_from_transform(load_local(&pose->world[node])), pose);
+        set_world(character, node, sup_affine_from_transform(load_local(&pose->world[node])), pose);
     }
     return SUP_OK;
 }

@@ -1,4 +1,4 @@
-/* pose.h (internal) - sampling of single channels, shared by poses and retargeting. */
+/* pose.h (internal) - channel sampling for poses and retargeting. */
 #ifndef SUP_POSE_POSE_H
 #define SUP_POSE_POSE_H
 

@@ -1,19 +1,19 @@
-/* retarget.c - the motion of one skeleton on another.
+/* retarget.c - transfers the motion of one skeleton to another.
  *
- * Everything happens in world space, so that joint orientations, helper joints and units of the files do not matter:
- * a joint of the target gets the rotation by which its source joint has left its rest pose, after the target was put,
- * bone by bone, into the rest pose of the source (T-pose, A-pose, arms down). Limbs then point exactly where the
- * limbs of the source point. */
+ * All computations are in world space and independent of joint orientations, helper joints and units: a target joint
+ * gets the rotation of its source joint relative to the source's rest pose, after the target was rotated, bone by bone,
+ * into the rest pose of the source (T-pose, A-pose, arms down). The limbs of the target then have the same directions
+ * as the limbs of the source. */
 #include "pose/retarget.h"
 
 #include "character/character.h"
 
-/* Keys times joints of a result; beyond it keys are thinned out. */
+/* Maximum of keys times joints of a result; beyond it fewer keys are used. */
 enum { SUP_RETARGET_VALUES = 1 << 24 };
 
 typedef struct detached_joint {
-    int32_t node, holder; /* a foot that does not hang on its shin, and the shin */
-    sup_vec3d offset;     /* of the node in the space of the holder, at rest */
+    int32_t node, parent; /* a foot or hand that is not a descendant of its shin or forearm, and that joint */
+    sup_vec3d offset;     /* of the node in the space of `parent`, in the rest pose */
 } detached_joint;
 
 typedef struct retargeter {
@@ -24,11 +24,11 @@ typedef struct retargeter {
     sup_joint_match match;
     sup_retarget_frame frame;
     sup_posed_skeleton source_rest, source_now, target_rest, target_now;
-    sup_quatd *lean;  /* [target nodes] puts the target's rest pose into the source's */
-    int32_t *above;   /* [target nodes] nearest matched node above, -1 for none */
-    int32_t root;     /* target node that carries the motion through space */
-    sup_vec3d origin; /* place of the source's root that stands for the rest place of the target's root */
-    sup_vec3d lift;   /* added to the root so that the feet keep to the ground */
+    sup_quatd *rest_rotation; /* [target nodes] rotates the target's rest pose into the source's */
+    int32_t *above;           /* [target nodes] nearest matched node above, -1 for none */
+    int32_t root;             /* target node that gets the root motion */
+    sup_vec3d origin;         /* source root position that maps to the rest position of the target's root */
+    sup_vec3d lift;           /* added to the root so that the feet stay on the ground */
     detached_joint detached[4];
     int32_t detached_count;
     int32_t key_count;
@@ -41,16 +41,16 @@ sup_retarget_def sup_default_retarget_def(void)
     return (sup_retarget_def){.map = NULL, .source_rest_time = -1.0, .keep_root_motion = true};
 }
 
-static sup_vec3d turned(const retargeter *r, sup_vec3d v)
+static sup_vec3d to_target(const retargeter *r, sup_vec3d v)
 {
-    return sup_quatd_rotate(r->frame.turn, v);
+    return sup_quatd_rotate(r->frame.rotation, v);
 }
 
-/* Direction from a matched target node to another, as the source has it. */
+/* Direction between two matched target nodes in the source's pose, in target space. */
 static sup_vec3d source_direction(const retargeter *r, const sup_posed_skeleton *posed, int32_t from, int32_t to)
 {
-    return turned(r, sup_v3_sub(sup_posed_position(posed, r->match.source[to]),
-                                sup_posed_position(posed, r->match.source[from])));
+    return to_target(r, sup_v3_sub(sup_posed_position(posed, r->match.source[to]),
+                                   sup_posed_position(posed, r->match.source[from])));
 }
 
 /* --- Preparation --- */
@@ -64,26 +64,27 @@ static void find_above(retargeter *r)
     }
 }
 
-/* The shortest turn from each followed bone of the target to that of the source, on top of what its parent leans. */
-static void find_leans(retargeter *r)
+/* The shortest rotation of each target bone to its source bone in the rest pose, after the rotation of its parent. */
+static void find_rest_rotations(retargeter *r)
 {
     const sup_character *target = r->target.character;
     for (int32_t i = 0; i < target->node_count; i++) {
         int32_t node = target->node_order[i], child = r->match.child[node];
-        sup_quatd lean = r->above[node] >= 0 ? r->lean[r->above[node]] : (sup_quatd){0, 0, 0, 1};
+        sup_quatd rest_rotation = r->above[node] >= 0 ? r->rest_rotation[r->above[node]] : (sup_quatd){0, 0, 0, 1};
         if (child >= 0) {
             sup_vec3d ours =
                 sup_v3_sub(sup_posed_position(&r->target_rest, child), sup_posed_position(&r->target_rest, node));
             sup_vec3d theirs = source_direction(r, &r->source_rest, node, child);
             if (sup_v3_length(ours) > 0.0 && sup_v3_length(theirs) > 0.0)
-                lean = sup_quatd_multiply(sup_quatd_between(sup_quatd_rotate(lean, ours), theirs), lean);
+                rest_rotation =
+                    sup_quatd_multiply(sup_quatd_between(sup_quatd_rotate(rest_rotation, ours), theirs), rest_rotation);
         }
-        r->lean[node] = lean;
+        r->rest_rotation[node] = rest_rotation;
     }
 }
 
-/* The joint that carries the motion through space: the hips, or what they and the rest of the body hang on where legs
- * or spine hang beside the hips. Such a joint moves with the hips, and turns with them when it sits there too. */
+/* The joint with the root motion: the hips, or the common ancestor of hips, legs and spine if these are not descendants
+ * of the hips. Such a joint gets the translation of the hips, and their rotation if it has nearly the same position. */
 static void find_root(retargeter *r)
 {
     const sup_character *target = r->target.character;
@@ -109,7 +110,7 @@ static void find_root(retargeter *r)
         if (r->match.source[target->node_order[i]] >= 0) r->root = target->node_order[i];
 }
 
-/* Source node whose path through space the root takes. */
+/* Source node whose translation drives the root. */
 static int32_t root_source(const retargeter *r)
 {
     int32_t own = r->match.source[r->root];
@@ -122,49 +123,49 @@ static void find_detached(retargeter *r)
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < 2; i++) {
             const int32_t *limb = r->target.body.limb[side];
-            int32_t holder = limb[pairs[i][0]], node = limb[pairs[i][1]];
+            int32_t parent = limb[pairs[i][0]], node = limb[pairs[i][1]];
             sup_affine inverse;
-            if (holder < 0 || node < 0 || r->match.source[holder] < 0 || r->match.source[node] < 0) continue;
-            if (sup_skeleton_is_above(&r->target, holder, node) || sup_skeleton_is_above(&r->target, node, holder))
+            if (parent < 0 || node < 0 || r->match.source[parent] < 0 || r->match.source[node] < 0) continue;
+            if (sup_skeleton_is_above(&r->target, parent, node) || sup_skeleton_is_above(&r->target, node, parent))
                 continue;
-            if (!sup_affine_inverse(r->target_rest.world[holder], &inverse)) continue;
+            if (!sup_affine_inverse(r->target_rest.world[parent], &inverse)) continue;
             sup_vec3d offset = sup_affine_point(inverse, sup_posed_position(&r->target_rest, node));
-            r->detached[r->detached_count++] = (detached_joint){node, holder, offset};
+            r->detached[r->detached_count++] = (detached_joint){node, parent, offset};
         }
 }
 
 static sup_result prepare(retargeter *r, const sup_character *source, const sup_character *target)
 {
     bool *is_moved = sup_arena_alloc(&r->arena, (size_t)source->node_count, sizeof *is_moved);
-    r->lean = sup_arena_alloc(&r->arena, (size_t)target->node_count, sizeof *r->lean);
+    r->rest_rotation = sup_arena_alloc(&r->arena, (size_t)target->node_count, sizeof *r->rest_rotation);
     r->above = sup_arena_alloc(&r->arena, (size_t)target->node_count, sizeof *r->above);
-    if (is_moved == NULL || r->lean == NULL || r->above == NULL ||
-        !sup_named_skeleton_make(&r->arena, source, &r->source) ||
-        !sup_named_skeleton_make(&r->arena, target, &r->target) ||
-        !sup_posed_skeleton_make(&r->arena, source, &r->source_rest) ||
-        !sup_posed_skeleton_make(&r->arena, source, &r->source_now) ||
-        !sup_posed_skeleton_make(&r->arena, target, &r->target_rest) ||
-        !sup_posed_skeleton_make(&r->arena, target, &r->target_now))
+    if (is_moved == NULL || r->rest_rotation == NULL || r->above == NULL ||
+        !sup_named_skeleton_create(&r->arena, source, &r->source) ||
+        !sup_named_skeleton_create(&r->arena, target, &r->target) ||
+        !sup_posed_skeleton_create(&r->arena, source, &r->source_rest) ||
+        !sup_posed_skeleton_create(&r->arena, source, &r->source_now) ||
+        !sup_posed_skeleton_create(&r->arena, target, &r->target_rest) ||
+        !sup_posed_skeleton_create(&r->arena, target, &r->target_now))
         return sup_fail_memory(r->error, "the motion");
     for (int32_t c = 0; c < r->clip->channel_count; c++)
         if (r->clip->channels[c].target != SUP_CHANNEL_MORPH) is_moved[r->clip->channels[c].index] = true;
     sup_result result =
-        sup_joint_match_make(&r->arena, &r->source, is_moved, &r->target, r->def->map, &r->match, r->error);
+        sup_joint_match_create(&r->arena, &r->source, is_moved, &r->target, r->def->map, &r->match, r->error);
     if (result != SUP_OK) return result;
     double rest_time = r->def->source_rest_time;
     sup_posed_skeleton_sample(source, rest_time >= 0.0 ? r->clip : NULL, rest_time, &r->source_rest);
-    sup_posed_skeleton_place(source, &r->source_rest);
+    sup_posed_skeleton_world(source, &r->source_rest);
     sup_posed_skeleton_sample(target, NULL, 0.0, &r->target_rest);
-    sup_posed_skeleton_place(target, &r->target_rest);
+    sup_posed_skeleton_world(target, &r->target_rest);
     r->frame = sup_retarget_frame_find(&r->source, &r->source_rest, &r->target, &r->target_rest, &r->match);
     find_root(r);
     find_above(r);
-    find_leans(r);
+    find_rest_rotations(r);
     find_detached(r);
     return SUP_OK;
 }
 
-/* --- One moment --- */
+/* --- One pose --- */
 
 /* World rotation of a matched target node. */
 static sup_quatd target_rotation(const retargeter *r, int32_t node)
@@ -172,10 +173,10 @@ static sup_quatd target_rotation(const retargeter *r, int32_t node)
     int32_t source = r->match.source[node], child = r->match.child[node];
     sup_quatd back = sup_quatd_conjugate(r->source_rest.rotation[source]);
     sup_quatd change = sup_quatd_multiply(r->source_now.rotation[source], back);
-    sup_quatd turn = r->frame.turn;
-    change = sup_quatd_multiply(turn, sup_quatd_multiply(change, sup_quatd_conjugate(turn)));
-    change = sup_quatd_multiply(change, r->lean[node]);
-    /* Joints between the two that the target does not have may have bent the limb: point where it points. */
+    sup_quatd rotation = r->frame.rotation;
+    change = sup_quatd_multiply(rotation, sup_quatd_multiply(change, sup_quatd_conjugate(rotation)));
+    change = sup_quatd_multiply(change, r->rest_rotation[node]);
+    /* Source joints between the two that the target lacks may have bent the limb: correct the direction. */
     if (child >= 0 && (r->above[child] == node || !sup_skeleton_is_above(&r->target, node, child))) {
         sup_vec3d ours =
             sup_v3_sub(sup_posed_position(&r->target_rest, child), sup_posed_position(&r->target_rest, node));
@@ -190,21 +191,21 @@ static sup_vec3d root_place(const retargeter *r)
 {
     sup_vec3d rest = sup_posed_position(&r->target_rest, r->root);
     sup_vec3d moved = sup_v3_sub(sup_posed_position(&r->source_now, root_source(r)), r->origin);
-    moved = sup_v3_scale(turned(r, moved), r->frame.scale);
+    moved = sup_v3_scale(to_target(r, moved), r->frame.scale);
     if (!r->def->keep_root_motion) moved = sup_v3_scale(r->frame.up, sup_v3_dot(moved, r->frame.up));
     return sup_v3_add(rest, sup_v3_add(moved, r->lift));
 }
 
-/* Sets the local translation that brings a node to a place, its parent standing where it stands. */
-static void put_node(retargeter *r, int32_t node, sup_vec3d place)
+/* Sets the local translation that moves a node to a world position, for the current transform of its parent. */
+static void move_node(retargeter *r, int32_t node, sup_vec3d position)
 {
     int32_t parent = r->target.character->nodes[node].parent;
     sup_affine inverse = sup_affine_identity();
     if (parent >= 0 && !sup_affine_inverse(r->target_now.world[parent], &inverse)) return;
-    r->target_now.local[node].translation = sup_v3_to_float(sup_affine_point(inverse, place));
+    r->target_now.local[node].translation = sup_v3_to_float(sup_affine_point(inverse, position));
 }
 
-static void place_node(retargeter *r, int32_t node)
+static void set_world(retargeter *r, int32_t node)
 {
     sup_posed_skeleton *now = &r->target_now;
     int32_t parent = r->target.character->nodes[node].parent;
@@ -218,7 +219,7 @@ static void pose_target(retargeter *r, double time)
 {
     const sup_character *target = r->target.character;
     sup_posed_skeleton_sample(r->source.character, r->clip, time, &r->source_now);
-    sup_posed_skeleton_place(r->source.character, &r->source_now);
+    sup_posed_skeleton_world(r->source.character, &r->source_now);
     sup_posed_skeleton_sample(target, NULL, 0.0, &r->target_now);
     for (int32_t i = 0; i < target->node_count; i++) {
         int32_t node = target->node_order[i], parent = target->nodes[node].parent;
@@ -228,19 +229,19 @@ static void pose_target(retargeter *r, double time)
                 rotation = sup_quatd_multiply(sup_quatd_conjugate(r->target_now.rotation[parent]), rotation);
             r->target_now.local[node].rotation = sup_quatd_to_float(sup_quatd_normalise(rotation));
         }
-        if (node == r->root) put_node(r, node, root_place(r));
-        place_node(r, node);
+        if (node == r->root) move_node(r, node, root_place(r));
+        set_world(r, node);
     }
     for (int32_t i = 0; i < r->detached_count; i++) {
         const detached_joint *d = &r->detached[i];
-        put_node(r, d->node, sup_affine_point(r->target_now.world[d->holder], d->offset));
+        move_node(r, d->node, sup_affine_point(r->target_now.world[d->parent], d->offset));
     }
-    if (r->detached_count > 0) sup_posed_skeleton_place(target, &r->target_now);
+    if (r->detached_count > 0) sup_posed_skeleton_world(target, &r->target_now);
 }
 
 /* --- The ground --- */
 
-/* Joints that stand on the ground: feet and toes, or all where there are none. */
+/* Joints that may touch the ground: feet and toes, or all joints if there are none. */
 static bool is_support(const retargeter *r, int32_t node, bool has_feet)
 {
     if (r->match.source[node] < 0) return false;
@@ -250,7 +251,7 @@ static bool is_support(const retargeter *r, int32_t node, bool has_feet)
     return !has_feet;
 }
 
-/* How far above its rest height the lowest support joint comes, over the whole clip, on both skeletons. */
+/* Minimum height of the support joints above their rest height over the whole clip, for both skeletons. */
 static void measure_clearance(retargeter *r, double *source, double *target)
 {
     bool has_feet = false;
@@ -264,16 +265,16 @@ static void measure_clearance(retargeter *r, double *source, double *target)
             int32_t s = r->match.source[i];
             sup_vec3d ours = sup_v3_sub(sup_posed_position(&r->target_now, i), sup_posed_position(&r->target_rest, i));
             sup_vec3d theirs =
-                turned(r, sup_v3_sub(sup_posed_position(&r->source_now, s), sup_posed_position(&r->source_rest, s)));
+                to_target(r, sup_v3_sub(sup_posed_position(&r->source_now, s), sup_posed_position(&r->source_rest, s)));
             *source = fmin(*source, sup_v3_dot(theirs, r->frame.up));
             *target = fmin(*target, sup_v3_dot(ours, r->frame.up));
         }
     }
 }
 
-/* Where the source's rest pose stands in the space of its motion (files made for one character), places are relative
- * to it. Where it does not (motion capture, with the hips of the rest pose at the origin), the lowest step is the
- * ground and the first moment is the place. */
+/* If the rest pose of the source is in the space of its motion (files of one character), positions are relative to it.
+ * If not (motion capture, with the hips of the rest pose at the origin), the lowest support joint defines the ground
+ * and the first frame the horizontal position. */
 static void find_ground(retargeter *r)
 {
     double theirs, ours;
@@ -284,9 +285,9 @@ static void find_ground(retargeter *r)
     if (!isfinite(theirs) || !isfinite(ours)) return;
     if (fabs(theirs) > 0.25 * r->frame.size) {
         pose_target(r, (double)r->times[0]);
-        sup_vec3d before = r->origin;
+        sup_vec3d previous = r->origin;
         r->origin = sup_posed_position(&r->source_now, root);
-        sup_vec3d moved = sup_v3_scale(turned(r, sup_v3_sub(before, r->origin)), r->frame.scale);
+        sup_vec3d moved = sup_v3_scale(to_target(r, sup_v3_sub(previous, r->origin)), r->frame.scale);
         ours += sup_v3_dot(moved, r->frame.up);
         theirs = 0.0;
     }
@@ -334,9 +335,9 @@ static void write_key(const retargeter *r, const clip_writer *w, int32_t key)
 
 static sup_result write_clip(retargeter *r, sup_arena *arena, sup_clip *clip)
 {
-    size_t room = (size_t)r->match.count + 1 + (size_t)r->detached_count;
-    clip_writer w = {sup_arena_alloc(arena, room, sizeof *w.channels),
-                     sup_arena_alloc(&r->arena, room, sizeof *w.values), 0};
+    size_t capacity = (size_t)r->match.count + 1 + (size_t)r->detached_count;
+    clip_writer w = {sup_arena_alloc(arena, capacity, sizeof *w.channels),
+                     sup_arena_alloc(&r->arena, capacity, sizeof *w.values), 0};
     r->times = sup_arena_copy(arena, r->times, (size_t)r->key_count, sizeof *r->times);
     bool ok = w.channels != NULL && w.values != NULL && r->times != NULL;
     for (int32_t i = 0; ok && i < r->target.character->node_count; i++)
@@ -365,15 +366,15 @@ static sup_result make_clip(retargeter *r, const sup_context *context, sup_clip 
     if (r->times == NULL) return sup_fail_memory(r->error, "the motion");
     if (r->key_count == 0)
         return sup_fail(r->error, SUP_ERROR_DATA, "retarget.empty", r->source.character->name,
-                        "The motion moves no joints.");
+                        "The motion has no channels for joints.");
     find_ground(r);
-    sup_clip *made = sup_clip_begin(context, &arena);
-    if (made == NULL) return sup_fail_memory(r->error, "the motion");
-    sup_result result = write_clip(r, arena, made);
+    sup_clip *created = sup_clip_begin(context, &arena);
+    if (created == NULL) return sup_fail_memory(r->error, "the motion");
+    sup_result result = write_clip(r, arena, created);
     if (result == SUP_OK)
-        *clip = made;
+        *clip = created;
     else
-        sup_clip_destroy(made);
+        sup_clip_destroy(created);
     return result;
 }
 
@@ -382,12 +383,12 @@ sup_result sup_retarget(const sup_context *context, const sup_character *source,
 {
     if (source == NULL || source_clip == NULL || target == NULL || clip == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_retarget needs a source, its clip, a target and a place for the result.");
+                        "sup_retarget needs a source, its clip, a target and an output pointer for the clip.");
     sup_context resolved = sup_context_resolve(context);
     sup_retarget_def standard = sup_default_retarget_def();
     if (def == NULL) def = &standard;
     if (!isfinite(def->source_rest_time))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "retarget.time", "", "The rest time is not a finite number.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "retarget.time", "", "source_rest_time must be finite.");
     if (sup_retarget_fits(source, source_clip, target, def))
         return sup_retarget_copy(&resolved, source, source_clip, target, clip, error);
     retargeter r = {.arena = sup_arena_create(&resolved.allocator), .clip = source_clip, .def = def, .error = error};

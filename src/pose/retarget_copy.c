@@ -1,4 +1,4 @@
-/* retarget_copy.c - motion for a skeleton that is the source's own: copied as it is. */
+/* retarget_copy.c - copies the motion if source and target have the same skeleton. */
 #include "pose/retarget.h"
 
 #include "character/character.h"
@@ -61,20 +61,20 @@ sup_result sup_retarget_copy(const sup_context *context, const sup_character *so
                              const sup_character *target, sup_clip **result, sup_error *error)
 {
     sup_arena *arena;
-    sup_clip *made = sup_clip_begin(context, &arena);
-    if (made == NULL) return sup_fail_memory(error, "the motion");
+    sup_clip *created = sup_clip_begin(context, &arena);
+    if (created == NULL) return sup_fail_memory(error, "the motion");
     sup_channel *channels = sup_arena_alloc(arena, (size_t)clip->channel_count, sizeof *channels);
-    made->name = sup_arena_string(arena, clip->name[0] != '\0' ? clip->name : source->name);
-    bool ok = channels != NULL && made->name != NULL;
+    created->name = sup_arena_string(arena, clip->name[0] != '\0' ? clip->name : source->name);
+    bool ok = channels != NULL && created->name != NULL;
     for (int32_t c = 0; ok && c < clip->channel_count; c++)
         if (clip->channels[c].target != SUP_CHANNEL_MORPH)
-            ok = copy_channel(arena, &clip->channels[c], &channels[made->channel_count++]);
-    made->channels = channels;
+            ok = copy_channel(arena, &clip->channels[c], &channels[created->channel_count++]);
+    created->channels = channels;
     sup_result finished =
-        ok ? sup_clip_finish(made, target, target->name, error) : sup_fail_memory(error, "the motion");
+        ok ? sup_clip_finish(created, target, target->name, error) : sup_fail_memory(error, "the motion");
     if (finished == SUP_OK)
-        *result = made;
+        *result = created;
     else
-        sup_clip_destroy(made);
+        sup_clip_destroy(created);
     return finished;
 }

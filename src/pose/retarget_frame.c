@@ -1,9 +1,9 @@
-/* retarget_frame.c - skeletons in a pose, and how the rest pose of one lies in the space of the other. */
+/* retarget_frame.c - posed skeletons, and the transform from source space to target space. */
 #include "pose/retarget.h"
 
 #include "pose/pose.h"
 
-bool sup_posed_skeleton_make(sup_arena *arena, const sup_character *character, sup_posed_skeleton *posed)
+bool sup_posed_skeleton_create(sup_arena *arena, const sup_character *character, sup_posed_skeleton *posed)
 {
     size_t count = (size_t)character->node_count;
     posed->local = sup_arena_alloc(arena, count, sizeof *posed->local);
@@ -29,7 +29,7 @@ void sup_posed_skeleton_sample(const sup_character *character, const sup_clip *c
     }
 }
 
-void sup_posed_skeleton_place(const sup_character *character, sup_posed_skeleton *posed)
+void sup_posed_skeleton_world(const sup_character *character, sup_posed_skeleton *posed)
 {
     for (int32_t i = 0; i < character->node_count; i++) {
         int32_t node = character->node_order[i], parent = character->nodes[node].parent;
@@ -40,7 +40,7 @@ void sup_posed_skeleton_place(const sup_character *character, sup_posed_skeleton
     }
 }
 
-/* --- Axes of a body --- */
+/* --- Axes from body joints --- */
 
 typedef struct axes {
     sup_vec3d left, up, forward;
@@ -52,8 +52,8 @@ static sup_vec3d between_joints(const sup_posed_skeleton *posed, int32_t from, i
     return sup_v3_sub(sup_posed_position(posed, to), sup_posed_position(posed, from));
 }
 
-/* The coordinate axis that a unit vector nearly points along, else the vector itself: characters stand on a
- * coordinate plane, but their joints do not lie exactly above each other. */
+/* Snaps a unit vector to the nearest coordinate axis if it is close: characters stand on a coordinate plane, but their
+ * joints are not exactly above each other. */
 static sup_vec3d snap(sup_vec3d v)
 {
     const double enough = 0.85; /* 32 degrees */
@@ -93,9 +93,9 @@ static sup_quatd rotation_of_columns(sup_vec3d a, sup_vec3d b, sup_vec3d c)
     return rotation;
 }
 
-/* --- Axes of anything else --- */
+/* --- Axes without body joints --- */
 
-/* Nearest matched joint above a matched joint of the target, on both skeletons; -1 for none. */
+/* Nearest matched ancestor of a matched target joint, if it is an ancestor in the source too; -1 for none. */
 static int32_t matched_above(const sup_named_skeleton *target, const sup_joint_match *match, int32_t node)
 {
     int32_t above = target->character->nodes[node].parent;
@@ -104,9 +104,9 @@ static int32_t matched_above(const sup_named_skeleton *target, const sup_joint_m
     return above;
 }
 
-/* Sum of cosines between the bones of the target and the turned bones of the source. */
+/* Sum of cosines between the bones of the target and the rotated bones of the source. */
 static double agreement(const sup_named_skeleton *target, const sup_posed_skeleton *source_rest,
-                        const sup_posed_skeleton *target_rest, const sup_joint_match *match, sup_quatd turn)
+                        const sup_posed_skeleton *target_rest, const sup_joint_match *match, sup_quatd rotation)
 {
     double sum = 0.0;
     for (int32_t i = 0; i < target->character->node_count; i++) {
@@ -114,7 +114,7 @@ static double agreement(const sup_named_skeleton *target, const sup_posed_skelet
         if (above < 0) continue;
         sup_vec3d t = sup_v3_unit_or(between_joints(target_rest, above, i), sup_v3(0, 0, 0));
         sup_vec3d s = between_joints(source_rest, match->source[above], match->source[i]);
-        sum += sup_v3_dot(t, sup_quatd_rotate(turn, sup_v3_unit_or(s, sup_v3(0, 0, 0))));
+        sum += sup_v3_dot(t, sup_quatd_rotate(rotation, sup_v3_unit_or(s, sup_v3(0, 0, 0))));
     }
     return sum;
 }
@@ -124,23 +124,23 @@ static sup_quatd best_swap(const sup_named_skeleton *target, const sup_posed_ske
 {
     const sup_vec3d unit[6] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
     sup_quatd best = {0, 0, 0, 1};
-    double most = agreement(target, source_rest, target_rest, match, best);
-    most += 0.1 * fabs(most) + 1e-9; /* other axes must be clearly better */
+    double best_sum = agreement(target, source_rest, target_rest, match, best);
+    best_sum += 0.1 * fabs(best_sum) + 1e-9; /* another permutation must be clearly better */
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {
             if (i / 2 == j / 2) continue;
-            sup_quatd turn = rotation_of_columns(unit[i], unit[j], sup_v3_cross(unit[i], unit[j]));
-            double sum = agreement(target, source_rest, target_rest, match, turn);
-            if (sum <= most) continue;
-            most = sum;
-            best = turn;
+            sup_quatd rotation = rotation_of_columns(unit[i], unit[j], sup_v3_cross(unit[i], unit[j]));
+            double sum = agreement(target, source_rest, target_rest, match, rotation);
+            if (sum <= best_sum) continue;
+            best_sum = sum;
+            best = rotation;
         }
     return best;
 }
 
 /* --- Sizes --- */
 
-/* Length of the legs that both bodies have: unlike the height of the hips it does not depend on the pose. */
+/* Length of the legs that both skeletons have: unlike the height of the hips it does not depend on the pose. */
 static double leg_length(const sup_posed_skeleton *rest, const sup_body_joints *body, const sup_body_joints *other)
 {
     double length = 0.0;
@@ -183,10 +183,10 @@ sup_retarget_frame sup_retarget_frame_find(const sup_named_skeleton *source, con
     if (find_axes(target, target_rest, &ours) && find_axes(source, source_rest, &theirs)) {
         sup_quatd to = rotation_of_columns(ours.left, ours.up, ours.forward);
         sup_quatd from = rotation_of_columns(theirs.left, theirs.up, theirs.forward);
-        frame.turn = sup_quatd_multiply(to, sup_quatd_conjugate(from));
+        frame.rotation = sup_quatd_multiply(to, sup_quatd_conjugate(from));
         frame.up = ours.up;
     } else {
-        frame.turn = best_swap(target, source_rest, target_rest, match);
+        frame.rotation = best_swap(target, source_rest, target_rest, match);
     }
     measure(source, source_rest, target, target_rest, match, &frame);
     return frame;

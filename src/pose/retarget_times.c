@@ -1,10 +1,10 @@
-/* retarget_times.c - the moments at which a retargeted motion gets its keys. */
+/* retarget_times.c - key times of a retargeted motion. */
 #include "pose/retarget.h"
 
 #include <stdlib.h>
 
-/* Cubic curves bend between their keys: each gap gets this many pieces. */
-enum { CUBIC_PIECES = 4 };
+/* Intervals between two keys of a cubic channel, which is sampled in between. */
+enum { CUBIC_INTERVALS = 4 };
 
 static int compare_floats(const void *a, const void *b)
 {
@@ -18,8 +18,8 @@ static bool same_times(const sup_channel *a, const sup_channel *b)
            (a->times == b->times || memcmp(a->times, b->times, (size_t)a->key_count * sizeof *a->times) == 0);
 }
 
-/* Times of all channels of nodes, unsorted; channels with the times of the one before them add nothing. */
-static int64_t gather(const sup_clip *clip, float *times)
+/* Times of all node channels, unsorted; channels with the same times as the previous one are skipped. */
+static int64_t gather_times(const sup_clip *clip, float *times)
 {
     int64_t count = 0;
     const sup_channel *last = NULL;
@@ -31,9 +31,10 @@ static int64_t gather(const sup_clip *clip, float *times)
             continue;
         last = channel;
         for (int32_t k = 0; k < channel->key_count; k++) {
-            int pieces = is_cubic && k + 1 < channel->key_count ? CUBIC_PIECES : 1;
-            float start = channel->times[k], step = pieces > 1 ? (channel->times[k + 1] - start) / CUBIC_PIECES : 0.0f;
-            for (int i = 0; i < pieces; i++, count++)
+            int intervals = is_cubic && k + 1 < channel->key_count ? CUBIC_INTERVALS : 1;
+            float start = channel->times[k],
+                  step = intervals > 1 ? (channel->times[k + 1] - start) / CUBIC_INTERVALS : 0.0f;
+            for (int i = 0; i < intervals; i++, count++)
                 if (times != NULL) times[count] = start + (float)i * step;
         }
     }
@@ -43,23 +44,23 @@ static int64_t gather(const sup_clip *clip, float *times)
 static int32_t sort_unique(float *times, int64_t count)
 {
     qsort(times, (size_t)count, sizeof *times, compare_floats);
-    int32_t kept = 0;
+    int32_t unique = 0;
     for (int64_t i = 0; i < count; i++)
-        if (kept == 0 || times[i] > times[kept - 1]) times[kept++] = times[i];
-    return kept;
+        if (unique == 0 || times[i] > times[unique - 1]) times[unique++] = times[i];
+    return unique;
 }
 
 float *sup_retarget_times(sup_arena *arena, const sup_clip *clip, int32_t limit, int32_t *count)
 {
-    int64_t wanted = gather(clip, NULL);
+    int64_t needed = gather_times(clip, NULL);
     *count = 0;
-    if (wanted > INT32_MAX) return NULL;
-    float *times = sup_arena_alloc(arena, (size_t)wanted, sizeof *times);
-    if (times == NULL || wanted == 0) return times;
-    gather(clip, times);
-    *count = sort_unique(times, wanted);
+    if (needed > INT32_MAX) return NULL;
+    float *times = sup_arena_alloc(arena, (size_t)needed, sizeof *times);
+    if (times == NULL || needed == 0) return times;
+    gather_times(clip, times);
+    *count = sort_unique(times, needed);
     if (*count <= limit) return times;
-    /* Every channel with times of its own: even steps instead, so that the result stays in proportion to the input. */
+    /* Too many different times: use uniform steps, so that the size of the result is proportional to the input. */
     double start = (double)times[0], end = (double)times[*count - 1];
     *count = limit;
     for (int32_t k = 0; k < limit; k++)

@@ -1,4 +1,4 @@
-/* defects.c - what is wrong with a character, by name. */
+/* defects.c - the list of defects of a character. */
 #include "rig/rig.h"
 
 const char *sup_defect_name(sup_defect_id id)
@@ -36,35 +36,35 @@ const char *sup_severity_name(sup_severity severity)
     return (int)severity >= 0 && (int)severity < SUP_COUNT(names) ? names[severity] : "unknown severity";
 }
 
-sup_result sup_rig_defect(sup_rig_build *build, sup_defect_id id, sup_severity severity, int32_t part, int64_t count,
-                          int32_t first, sup_error *error, const char *format, ...)
+sup_result sup_rig_defect(sup_defect_list *list, sup_defect_id id, sup_severity severity, int32_t primitive,
+                          int64_t count, int32_t first, sup_error *error, const char *format, ...)
 {
     if (count <= 0) return SUP_OK;
-    build->defects.item_size = sizeof(sup_defect);
-    sup_defect *defect = sup_array_push(&build->context.allocator, &build->defects, 1);
+    list->items.item_size = sizeof(sup_defect);
+    sup_defect *defect = sup_array_push(&list->allocator, &list->items, 1);
     if (defect == NULL) return sup_fail_memory(error, "the list of defects");
     memset(defect, 0, sizeof *defect);
     defect->id = id;
     defect->severity = severity;
-    defect->part = part;
+    defect->primitive = primitive;
     defect->count = count > INT32_MAX ? INT32_MAX : (int32_t)count;
     defect->first = first;
     va_list args;
     va_start(args, format);
     sup_format_v(defect->message, sizeof defect->message, format, args);
     va_end(args);
-    if (severity == SUP_SEVERITY_FATAL) build->fatal = true;
+    if (severity == SUP_SEVERITY_FATAL) list->fatal = true;
     return SUP_OK;
 }
 
-const char *sup_rig_primitive_name(const sup_rig_build *build, int32_t part)
+const char *sup_rig_primitive_name(const sup_character *character, int32_t primitive)
 {
-    const char *name = build->character->primitives[part].name;
+    const char *name = character->primitives[primitive].name;
     return name != NULL && name[0] != '\0' ? name : "unnamed";
 }
 
-const char *sup_rig_node_name(const sup_rig_build *build, int32_t node)
+const char *sup_rig_node_name(const sup_character *character, int32_t node)
 {
-    const char *name = build->character->nodes[node].name;
+    const char *name = character->nodes[node].name;
     return name != NULL && name[0] != '\0' ? name : "unnamed";
 }

@@ -1,24 +1,25 @@
-/* influences.c - the file's weights made clean: finite, positive, one per joint, largest first, sum 1, none missing. */
+/* influences.c - cleans the file's weights: finite, positive, one per joint, largest first, sum 1, no vertex
+ * without. */
 #include "rig/rig.h"
 
 #include "geometry/adjacency.h"
 
-/* A sum of weights further from 1 than the rounding of four 8-bit weights explains. */
+/* Tolerance of the sum of weights; larger than the rounding error of four 8-bit weights. */
 static const double normalised_tolerance = 1e-2;
 
-typedef struct weight_faults {
+typedef struct weight_defects {
     int32_t nonfinite, first_nonfinite;
     int32_t negative, first_negative;
     int32_t unnormalised, first_unnormalised;
     int32_t duplicate, first_duplicate;
-} weight_faults;
+} weight_defects;
 
-static void note(int32_t *count, int32_t *first, int32_t v)
+static void count_first(int32_t *count, int32_t *first, int32_t v)
 {
     if ((*count)++ == 0) *first = v;
 }
 
-/* Larger weights first, then smaller joints. */
+/* Sorts by decreasing weight, then by joint. */
 static bool weight_before(const int32_t *joint, const double *weight, int32_t a, int32_t b)
 {
     return weight[a] > weight[b] || (weight[a] == weight[b] && joint[a] < joint[b]);
@@ -52,8 +53,8 @@ static void sift_down(int32_t *joint, double *weight, int32_t root, int32_t coun
     }
 }
 
-/* Heap sort: a row may be as long as a file likes. */
-static void sort_row(int32_t *joint, double *weight, int32_t count, before_fn *before)
+/* Heap sort: a file may have any number of influences per vertex. */
+static void sort_influences(int32_t *joint, double *weight, int32_t count, before_fn *before)
 {
     for (int32_t i = count / 2 - 1; i >= 0; i--)
         sift_down(joint, weight, i, count, before);
@@ -63,144 +64,152 @@ static void sort_row(int32_t *joint, double *weight, int32_t count, before_fn *b
     }
 }
 
-void sup_influence_row_finish(sup_influence_rows *rows, int32_t v, int32_t limit)
+void sup_influence_list_finish(sup_influence_lists *lists, int32_t v, int32_t limit)
 {
-    int32_t *joint = rows->joint + rows->first[v];
-    double *weight = rows->weight + rows->first[v];
-    sort_row(joint, weight, rows->count[v], weight_before);
-    if (limit > 0 && rows->count[v] > limit) rows->count[v] = limit;
+    int32_t *joint = lists->joint + lists->first[v];
+    double *weight = lists->weight + lists->first[v];
+    sort_influences(joint, weight, lists->count[v], weight_before);
+    if (limit > 0 && lists->count[v] > limit) lists->count[v] = limit;
     double sum = 0.0;
-    for (int32_t i = 0; i < rows->count[v]; i++)
+    for (int32_t i = 0; i < lists->count[v]; i++)
         sum += weight[i];
-    for (int32_t i = 0; i < rows->count[v]; i++)
+    for (int32_t i = 0; i < lists->count[v]; i++)
         weight[i] /= sum;
-    /* Weights that vanish as floats are no influence. */
-    while (rows->count[v] > 1 && (float)weight[rows->count[v] - 1] == 0.0f)
-        rows->count[v]--;
+    /* Drop weights that are zero in float precision. */
+    while (lists->count[v] > 1 && (float)weight[lists->count[v] - 1] == 0.0f)
+        lists->count[v]--;
 }
 
-/* Influences of one joint become one. True when there were such. */
-static bool merge_joints(sup_influence_rows *rows, int32_t v)
+/* Adds up influences of the same joint. Returns true if there were any. */
+static bool merge_joints(sup_influence_lists *lists, int32_t v)
 {
-    int32_t *joint = rows->joint + rows->first[v], count = rows->count[v], kept = 0;
-    double *weight = rows->weight + rows->first[v];
-    sort_row(joint, weight, count, joint_before);
+    int32_t *joint = lists->joint + lists->first[v], count = lists->count[v], merged = 0;
+    double *weight = lists->weight + lists->first[v];
+    sort_influences(joint, weight, count, joint_before);
     for (int32_t i = 0; i < count; i++) {
-        if (kept > 0 && joint[kept - 1] == joint[i]) {
-            weight[kept - 1] += weight[i];
+        if (merged > 0 && joint[merged - 1] == joint[i]) {
+            weight[merged - 1] += weight[i];
             continue;
         }
-        joint[kept] = joint[i];
-        weight[kept++] = weight[i];
+        joint[merged] = joint[i];
+        weight[merged++] = weight[i];
     }
-    rows->count[v] = kept;
-    return kept < count;
+    lists->count[v] = merged;
+    return merged < count;
 }
 
-static void push(sup_influence_rows *rows, int32_t v, int32_t joint, double weight)
+static void push(sup_influence_lists *lists, int32_t v, int32_t joint, double weight)
 {
-    size_t k = rows->first[v] + (size_t)rows->count[v]++;
-    rows->joint[k] = joint;
-    rows->weight[k] = weight;
+    size_t k = lists->first[v] + (size_t)lists->count[v]++;
+    lists->joint[k] = joint;
+    lists->weight[k] = weight;
 }
 
-/* Row v from the file's influences. */
-static void clean_row(sup_rig_build *build, int32_t v, const sup_skin *skin, weight_faults *faults)
+/* Influences of vertex v from the file. */
+static void clean_influences(const sup_character *c, int32_t v, const sup_skin *skin, const int32_t *bone_joint,
+                             int32_t limit, sup_influence_lists *lists, weight_defects *found)
 {
-    const sup_character *c = build->character;
     bool nonfinite = false, negative = false;
     double sum = 0.0;
     for (int32_t k = c->influence_first[v]; k < c->influence_first[v + 1]; k++) {
         double weight = (double)c->influence_weight[k];
         int32_t bone = c->influence_bone[k];
-        bool own = bone >= skin->bone_first && bone < skin->bone_first + skin->bone_count;
+        bool in_skin = bone >= skin->bone_first && bone < skin->bone_first + skin->bone_count;
         nonfinite = nonfinite || !isfinite(weight);
         negative = negative || weight < 0.0;
-        if (!isfinite(weight) || weight <= 0.0 || !own) continue;
+        if (!isfinite(weight) || weight <= 0.0 || !in_skin) continue;
         sum += weight;
-        push(&build->rows, v, build->bone_joint[bone], weight);
+        push(lists, v, bone_joint[bone], weight);
     }
-    if (nonfinite) note(&faults->nonfinite, &faults->first_nonfinite, v);
-    if (negative) note(&faults->negative, &faults->first_negative, v);
-    if (build->rows.count[v] == 0) return;
-    if (fabs(sum - 1.0) > normalised_tolerance) note(&faults->unnormalised, &faults->first_unnormalised, v);
-    if (merge_joints(&build->rows, v)) note(&faults->duplicate, &faults->first_duplicate, v);
-    sup_influence_row_finish(&build->rows, v, build->def.weights == SUP_WEIGHTS_RIGID ? 1 : build->def.max_influences);
+    if (nonfinite) count_first(&found->nonfinite, &found->first_nonfinite, v);
+    if (negative) count_first(&found->negative, &found->first_negative, v);
+    if (lists->count[v] == 0) return;
+    if (fabs(sum - 1.0) > normalised_tolerance) count_first(&found->unnormalised, &found->first_unnormalised, v);
+    if (merge_joints(lists, v)) count_first(&found->duplicate, &found->first_duplicate, v);
+    sup_influence_list_finish(lists, v, limit);
 }
 
-static sup_result report_faults(sup_rig_build *build, int32_t part, const weight_faults *f, sup_error *error)
+static sup_result report_defects(sup_defect_list *defects, const char *name, int32_t primitive, const weight_defects *f,
+                                 sup_error *error)
 {
-    const char *name = sup_rig_primitive_name(build, part);
     sup_result result = sup_rig_defect(
-        build, SUP_DEFECT_NON_FINITE_WEIGHT, SUP_SEVERITY_REPAIRED, part, f->nonfinite, f->first_nonfinite, error,
-        "Vertices of part %s with weights that are not finite, which are dropped: %d.", name, f->nonfinite);
-    if (result == SUP_OK)
-        result = sup_rig_defect(build, SUP_DEFECT_NEGATIVE_WEIGHT, SUP_SEVERITY_REPAIRED, part, f->negative,
-                                f->first_negative, error,
-                                "Vertices of part %s with negative weights, which are dropped: %d.", name, f->negative);
+        defects, SUP_DEFECT_NON_FINITE_WEIGHT, SUP_SEVERITY_REPAIRED, primitive, f->nonfinite, f->first_nonfinite,
+        error, "Vertices of primitive %s with non-finite weights, which are removed: %d.", name, f->nonfinite);
     if (result == SUP_OK)
         result = sup_rig_defect(
-            build, SUP_DEFECT_UNNORMALISED_WEIGHTS, SUP_SEVERITY_REPAIRED, part, f->unnormalised, f->first_unnormalised,
-            error, "Vertices of part %s whose weights do not sum to 1 and are scaled to: %d.", name, f->unnormalised);
+            defects, SUP_DEFECT_NEGATIVE_WEIGHT, SUP_SEVERITY_REPAIRED, primitive, f->negative, f->first_negative,
+            error, "Vertices of primitive %s with negative weights, which are removed: %d.", name, f->negative);
     if (result == SUP_OK)
-        result = sup_rig_defect(
-            build, SUP_DEFECT_DUPLICATE_INFLUENCE, SUP_SEVERITY_REPAIRED, part, f->duplicate, f->first_duplicate, error,
-            "Vertices of part %s that name a joint twice, whose weights are added: %d.", name, f->duplicate);
+        result = sup_rig_defect(defects, SUP_DEFECT_UNNORMALISED_WEIGHTS, SUP_SEVERITY_REPAIRED, primitive,
+                                f->unnormalised, f->first_unnormalised, error,
+                                "Vertices of primitive %s whose weights do not sum to 1, which are normalised: %d.",
+                                name, f->unnormalised);
+    if (result == SUP_OK)
+        result = sup_rig_defect(defects, SUP_DEFECT_DUPLICATE_INFLUENCE, SUP_SEVERITY_REPAIRED, primitive, f->duplicate,
+                                f->first_duplicate, error,
+                                "Vertices of primitive %s with several weights for one joint, which are added: %d.",
+                                name, f->duplicate);
     return result;
 }
 
-static bool allocate_rows(sup_rig_build *build)
+static bool allocate_lists(sup_rig_build *build)
 {
     const sup_character *c = build->character;
-    sup_influence_rows *rows = &build->rows;
-    size_t vertices = (size_t)c->vertex_count, room = 0;
-    rows->first = sup_arena_alloc(&build->scratch, vertices + 1, sizeof *rows->first);
-    rows->count = sup_arena_alloc(&build->scratch, vertices, sizeof *rows->count);
-    rows->source = sup_arena_alloc(&build->scratch, vertices, sizeof *rows->source);
-    build->part_made = sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->part_made);
-    build->part_bare = sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->part_bare);
-    build->first_bare = sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->first_bare);
-    if (rows->first == NULL || rows->count == NULL || rows->source == NULL || build->part_made == NULL ||
-        build->part_bare == NULL || build->first_bare == NULL)
+    sup_influence_lists *lists = &build->weights.lists;
+    size_t vertices = (size_t)c->vertex_count, capacity = 0;
+    lists->first = sup_arena_alloc(&build->scratch, vertices + 1, sizeof *lists->first);
+    lists->count = sup_arena_alloc(&build->scratch, vertices, sizeof *lists->count);
+    lists->source = sup_arena_alloc(&build->scratch, vertices, sizeof *lists->source);
+    build->weights.is_computed =
+        sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->weights.is_computed);
+    build->weights.unweighted =
+        sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->weights.unweighted);
+    build->weights.first_unweighted =
+        sup_arena_alloc(&build->scratch, (size_t)c->primitive_count, sizeof *build->weights.first_unweighted);
+    if (lists->first == NULL || lists->count == NULL || lists->source == NULL || build->weights.is_computed == NULL ||
+        build->weights.unweighted == NULL || build->weights.first_unweighted == NULL)
         return false;
     int32_t limit = build->def.weights == SUP_WEIGHTS_RIGID ? 1
                     : build->def.max_influences > 0         ? build->def.max_influences
                                                             : 4;
-    build->made_limit = limit < build->rig->joint_count ? limit : build->rig->joint_count;
+    build->weights.max_computed = limit < build->rig->joint_count ? limit : build->rig->joint_count;
     for (int32_t v = 0; v < c->vertex_count; v++) {
-        int32_t wanted = c->influence_first[v + 1] - c->influence_first[v];
-        bool skinned = sup_primitive_is_skinned(c, build->vertex_part[v]);
-        if (skinned && wanted < build->made_limit) wanted = build->made_limit;
-        rows->first[v] = room;
-        rows->source[v] = v;
-        room += (size_t)(wanted < 1 ? 1 : wanted);
+        int32_t capacity_needed = c->influence_first[v + 1] - c->influence_first[v];
+        bool skinned = sup_primitive_is_skinned(c, build->surface.vertex_primitive[v]);
+        if (skinned && capacity_needed < build->weights.max_computed) capacity_needed = build->weights.max_computed;
+        lists->first[v] = capacity;
+        lists->source[v] = v;
+        capacity += (size_t)(capacity_needed < 1 ? 1 : capacity_needed);
     }
-    rows->first[vertices] = room;
-    rows->joint = sup_arena_alloc(&build->scratch, room, sizeof *rows->joint);
-    rows->weight = sup_arena_alloc(&build->scratch, room, sizeof *rows->weight);
-    return rows->joint != NULL && rows->weight != NULL;
+    lists->first[vertices] = capacity;
+    lists->joint = sup_arena_alloc(&build->scratch, capacity, sizeof *lists->joint);
+    lists->weight = sup_arena_alloc(&build->scratch, capacity, sizeof *lists->weight);
+    return lists->joint != NULL && lists->weight != NULL;
 }
 
-/* Vertices of a part that the file gave no weight: all of them means that the weights are to be made. */
-static sup_result count_bare(sup_rig_build *build, int32_t p, sup_error *error)
+/* Counts the vertices of a primitive without weights in the file; if all have none, the weights are computed. */
+static sup_result count_unweighted(sup_rig_build *build, int32_t p, sup_error *error)
 {
-    const sup_primitive *part = &build->character->primitives[p];
-    build->first_bare[p] = -1;
-    for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
-        if (build->rows.count[v] == 0) note(&build->part_bare[p], &build->first_bare[p], v);
-    bool none = build->part_bare[p] == part->vertex_count;
+    const sup_primitive *primitive = &build->character->primitives[p];
+    build->weights.first_unweighted[p] = -1;
+    for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++)
+        if (build->weights.lists.count[v] == 0)
+            count_first(&build->weights.unweighted[p], &build->weights.first_unweighted[p], v);
+    bool none = build->weights.unweighted[p] == primitive->vertex_count;
     sup_weight_source source = build->def.weights;
-    build->part_made[p] = none || source == SUP_WEIGHTS_NEAREST || source == SUP_WEIGHTS_HEAT;
+    build->weights.is_computed[p] = none || source == SUP_WEIGHTS_NEAREST || source == SUP_WEIGHTS_HEAT;
     if (source == SUP_WEIGHTS_FILE && none)
-        return sup_rig_defect(build, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_FATAL, p, part->vertex_count,
-                              part->vertex_first, error,
-                              "Part %s has no weights in the file: have them made (weights auto, heat or nearest).",
-                              sup_rig_primitive_name(build, p));
+        return sup_rig_defect(
+            &build->defects, SUP_DEFECT_NO_INFLUENCE, SUP_SEVERITY_FATAL, p, primitive->vertex_count,
+            primitive->vertex_first, error,
+            "Primitive %s has no weights in the file: have them computed (weights auto, heat or nearest).",
+            sup_rig_primitive_name(build->character, p));
     return SUP_OK;
 }
 
-/* Bare vertices borrow the row of a vertex in the same place, else of the one fewest edges away. */
-static sup_result borrow_rows(sup_rig_build *build, sup_error *error)
+/* Vertices without weights use those of a vertex at the same position, else of the one with the fewest edges
+ * between. */
+static sup_result copy_from_neighbours(sup_rig_build *build, sup_error *error)
 {
     const sup_rig *rig = build->rig;
     size_t count = (size_t)rig->skin_vertex_count;
@@ -218,7 +227,7 @@ static sup_result borrow_rows(sup_rig_build *build, sup_error *error)
         int32_t queued = 0;
         for (int32_t v = 0; v < rig->vertex_count; v++) {
             int32_t s = rig->vertex_to_skin[v];
-            if (s < 0 || donor[s] != 0 || build->rows.count[v] == 0) continue;
+            if (s < 0 || donor[s] != 0 || build->weights.lists.count[v] == 0) continue;
             donor[s] = v + 1;
             queue[queued++] = s;
         }
@@ -230,7 +239,8 @@ static sup_result borrow_rows(sup_rig_build *build, sup_error *error)
             }
         for (int32_t v = 0; v < rig->vertex_count; v++) {
             int32_t s = rig->vertex_to_skin[v];
-            if (s >= 0 && build->rows.count[v] == 0 && donor[s] != 0) build->rows.source[v] = donor[s] - 1;
+            if (s >= 0 && build->weights.lists.count[v] == 0 && donor[s] != 0)
+                build->weights.lists.source[v] = donor[s] - 1;
         }
     }
     sup_adjacency_destroy(&adjacency);
@@ -240,48 +250,50 @@ static sup_result borrow_rows(sup_rig_build *build, sup_error *error)
 sup_result sup_rig_influences(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
-    if (!allocate_rows(build)) return sup_fail_memory(error, "the weights");
-    int64_t bare = 0;
+    if (!allocate_lists(build)) return sup_fail_memory(error, "the weights");
+    sup_influence_lists *lists = &build->weights.lists;
+    int32_t limit = build->def.weights == SUP_WEIGHTS_RIGID ? 1 : build->def.max_influences;
+    int64_t unweighted = 0;
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        const sup_primitive *part = &c->primitives[p];
+        const sup_primitive *primitive = &c->primitives[p];
         bool skinned = sup_primitive_is_skinned(c, p);
-        weight_faults faults = {0, -1, 0, -1, 0, -1, 0, -1};
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+        weight_defects found = {0, -1, 0, -1, 0, -1, 0, -1};
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
             if (skinned)
-                clean_row(build, v, &c->skins[part->skin], &faults);
+                clean_influences(c, v, &c->skins[primitive->skin], build->skeleton.bone_joint, limit, lists, &found);
             else
-                push(&build->rows, v, build->node_joint[part->node], 1.0);
+                push(lists, v, build->skeleton.node_joint[primitive->node], 1.0);
         }
         if (!skinned) continue;
-        sup_result result = report_faults(build, p, &faults, error);
-        if (result == SUP_OK) result = count_bare(build, p, error);
+        sup_result result = report_defects(&build->defects, sup_rig_primitive_name(c, p), p, &found, error);
+        if (result == SUP_OK) result = count_unweighted(build, p, error);
         if (result != SUP_OK) return result;
-        if (!build->part_made[p]) bare += build->part_bare[p];
+        if (!build->weights.is_computed[p]) unweighted += build->weights.unweighted[p];
     }
-    return bare > 0 ? borrow_rows(build, error) : SUP_OK;
+    return unweighted > 0 ? copy_from_neighbours(build, error) : SUP_OK;
 }
 
-/* The rows of all vertices, packed. */
+/* Packs the influences of all vertices into the rig. */
 sup_result sup_rig_pack_influences(sup_rig_build *build, sup_error *error)
 {
     sup_rig *rig = build->rig;
-    const sup_influence_rows *rows = &build->rows;
+    const sup_influence_lists *lists = &build->weights.lists;
     size_t total = 0;
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        total += (size_t)rows->count[rows->source[v]];
+        total += (size_t)lists->count[lists->source[v]];
     if (total > INT32_MAX)
         return sup_fail(error, SUP_ERROR_DATA, "rig.too_many_influences", build->character->name,
-                        "The vertices have more than 2^31 influences: limit them per vertex.");
+                        "The vertices have more than 2^31 influences: limit them with max_influences.");
     int32_t *first = sup_arena_alloc(build->arena, (size_t)rig->vertex_count + 1, sizeof *first);
     int32_t *joints = sup_arena_alloc(build->arena, total, sizeof *joints);
     float *weights = sup_arena_alloc(build->arena, total, sizeof *weights);
     if (first == NULL || joints == NULL || weights == NULL) return sup_fail_memory(error, "the weights");
     for (int32_t v = 0; v < rig->vertex_count; v++) {
-        int32_t from = rows->source[v], count = rows->count[from];
+        int32_t from = lists->source[v], count = lists->count[from];
         first[v + 1] = first[v] + count;
         for (int32_t i = 0; i < count; i++) {
-            joints[first[v] + i] = rows->joint[rows->first[from] + (size_t)i];
-            weights[first[v] + i] = (float)rows->weight[rows->first[from] + (size_t)i];
+            joints[first[v] + i] = lists->joint[lists->first[from] + (size_t)i];
+            weights[first[v] + i] = (float)lists->weight[lists->first[from] + (size_t)i];
         }
         if (count > rig->max_influences) rig->max_influences = count;
     }

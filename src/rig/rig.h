@@ -1,7 +1,8 @@
-/* rig.h (internal) - the building of a rig, stage by stage, in the order of the functions below.
+/* rig.h (internal) - the stages that build a rig, in the order of the functions below.
  *
- * A stage fills members of the build and of the rig from those before it. It returns a failure only when memory ran
- * out; what is wrong with the character is added to the defects, and a fatal one ends the building. */
+ * Each stage reads results of the stages before it and writes its own members of sup_rig_build and of the rig. A stage
+ * fails only when out of memory. Problems of the character are added to the list of defects; a fatal defect ends the
+ * build. */
 #ifndef SUP_RIG_RIG_H
 #define SUP_RIG_RIG_H
 
@@ -9,64 +10,79 @@
 #include "math/affine.h"
 #include "supple/rig.h"
 
-/* Influences while they are cleaned and made: row v has room for [first[v], first[v+1]) and holds count[v]; a vertex
- * without weights of its own uses the row source[v] of another one. */
-typedef struct sup_influence_rows {
+typedef struct sup_defect_list {
+    sup_allocator allocator;
+    sup_array items; /* sup_defect */
+    bool fatal;      /* one of the items is fatal */
+} sup_defect_list;
+
+/* Result of skeleton.c. Arrays are in scratch memory unless stated otherwise. */
+typedef struct sup_rig_joints {
+    bool has_joints;           /* false: report on a mesh without a skeleton, all primitives count as skin */
+    sup_affine *skin_map;      /* [skin_count] mesh space -> world in the bind pose */
+    sup_affine *primitive_map; /* [primitive_count] the same for every primitive */
+    int32_t *bone_joint;       /* [bone_count] rig joint, -1 for bones of no skin */
+    int32_t *node_joint;       /* [node_count] rig joint, -1 for none */
+    bool *node_listed;         /* [node_count] listed by a skin */
+    bool *is_bone;             /* [joint_count] listed by a skin or between such joints; false: joint of a prop */
+    bool *is_copy;             /* [joint_count] a further bind of a node that skins bind differently */
+    sup_affine *bind;          /* [joint_count] joint -> world */
+    int32_t *parent;           /* [joint_count] in the rig's memory */
+} sup_rig_joints;
+
+/* Result of rig_skin.c and roles.c. */
+typedef struct sup_rig_surface {
+    float *positions;          /* [vertex_count*3] in the rig's memory */
+    int32_t *leader;           /* [vertex_count] first vertex at the same position in a mesh of the same node */
+    int32_t *vertex_primitive; /* [vertex_count] */
+    int32_t *skin_triangles;   /* [skin_triangle_count*3] in the rig's memory */
+    sup_primitive_role *role;  /* [primitive_count] in the rig's memory */
+    double *triangle_area;     /* [skin_triangle_count] */
+} sup_rig_surface;
+
+/* Influences per vertex while they are cleaned and computed: vertex v has capacity for the entries
+ * [first[v], first[v+1]) and uses count[v] of them; a vertex without weights uses the entries of vertex source[v]. */
+typedef struct sup_influence_lists {
     size_t *first;   /* [vertex_count+1] */
     int32_t *count;  /* [vertex_count] */
-    int32_t *source; /* [vertex_count] v itself unless borrowed */
+    int32_t *source; /* [vertex_count] v itself unless copied from a neighbour */
     int32_t *joint;
     double *weight;
-} sup_influence_rows;
+} sup_influence_lists;
+
+/* Result of influences.c and weights_made.c. */
+typedef struct sup_rig_weights {
+    sup_influence_lists lists;
+    bool *is_computed;         /* [primitive_count] its weights are computed, not read from the file */
+    int32_t max_computed;      /* largest number of computed influences per vertex */
+    int32_t *unweighted;       /* [primitive_count] number of vertices without weights in the file */
+    int32_t *first_unweighted; /* [primitive_count] */
+} sup_rig_weights;
+
+/* Result of bones.c. */
+typedef struct sup_rig_bone_segments {
+    float *head, *tail;       /* [joint_count*3] in the rig's memory */
+    bool *tail_from_vertices; /* [joint_count] */
+    bool *leaf;               /* [joint_count] leaves whose tail may still change */
+    int32_t *use_count;       /* [joint_count] skinned vertices that a joint influences */
+} sup_rig_bone_segments;
 
 typedef struct sup_rig_build {
     sup_context context; /* resolved */
     const sup_character *character;
     sup_rig_def def; /* defaults filled in */
-    bool inspect;    /* go on without a skeleton: report, no rig */
+    bool inspect;    /* continue without a skeleton: report only, no rig */
     sup_rig *rig;
-    sup_arena *arena;  /* the rig's */
-    sup_arena scratch; /* freed when the building ends */
-    sup_array defects; /* sup_defect */
-    bool fatal;
-    bool stop; /* nothing left to look at */
+    sup_arena *arena;  /* the rig's memory */
+    sup_arena scratch; /* freed at the end of the build */
+    sup_defect_list defects;
+    bool stop; /* there is nothing left to check */
 
-    /* skeleton.c */
-    bool has_joints;
-    sup_affine *skin_map;  /* [skin_count] mesh space -> world in the bind pose */
-    sup_affine *part_map;  /* [part_count] the same for every part */
-    int32_t *bone_joint;   /* [bone_count] rig joint, -1 for bones of no skin */
-    int32_t *node_joint;   /* [node_count] rig joint, -1 for none */
-    bool *node_listed;     /* [node_count] by a skin */
-    bool *joint_is_bone;   /* [joint_count] of the skeleton: listed by a skin or between such; false: carries a prop */
-    bool *joint_is_copy;   /* [joint_count] a second bind of a node that skins bind differently */
-    sup_affine *bind;      /* [joint_count] joint -> world */
-    int32_t *joint_parent; /* [joint_count] */
-
-    /* rig_skin.c */
-    float *positions;        /* [vertex_count*3] */
-    int32_t *leader;         /* [vertex_count] first vertex in the same place, of the same node */
-    int32_t *vertex_part;    /* [vertex_count] */
-    int32_t *skin_triangles; /* [skin_triangle_count*3] */
-    sup_primitive_role *role;     /* [part_count] */
-    double *triangle_area;   /* [skin_triangle_count] */
-
-    /* influences.c, weights_made.c */
-    sup_influence_rows rows;
-    bool *part_made;     /* [part_count] its weights are not the file's */
-    int32_t made_limit;  /* influences of a made row */
-    int32_t *part_bare;  /* [part_count] vertices that the file gave no weight, of parts that have some */
-    int32_t *first_bare; /* [part_count] */
-
-    /* bones.c */
-    float *bone_head, *bone_tail; /* [joint_count*3] */
-    bool *tail_from_vertices;     /* [joint_count] */
-    bool *leaf;                   /* [joint_count] leaves whose tail may still change */
-    int32_t *joint_use;           /* [joint_count] skinned vertices that a joint moves */
+    sup_rig_joints skeleton;
+    sup_rig_surface surface;
+    sup_rig_weights weights;
+    sup_rig_bone_segments bones;
 } sup_rig_build;
-
-/* A part that joints deform; the others are props. */
-bool sup_primitive_is_skinned(const sup_character *character, int32_t part);
 
 sup_result sup_rig_skeleton(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_positions(sup_rig_build *build, sup_error *error);
@@ -76,15 +92,24 @@ sup_result sup_rig_roles(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_topology(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_influences(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_bones(sup_rig_build *build, sup_error *error);
-sup_result sup_rig_made_weights(sup_rig_build *build, sup_error *error);
+sup_result sup_rig_compute_weights(sup_rig_build *build, sup_error *error);
+sup_result sup_rig_update_bone_tails(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_pack_influences(sup_rig_build *build, sup_error *error);
-sup_result sup_rig_bone_tails_again(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_bone_defects(sup_rig_build *build, sup_error *error);
-sup_result sup_rig_bones_outside(sup_rig_build *build, sup_error *error);
+sup_result sup_rig_outside_joints(sup_rig_build *build, sup_error *error);
 
-/* Adds a defect unless count is 0. */
-sup_result sup_rig_defect(sup_rig_build *build, sup_defect_id id, sup_severity severity, int32_t part, int64_t count,
-                          int32_t first, sup_error *error, const char *format, ...)
+/* Whether joints deform the primitive; other primitives are props. */
+bool sup_primitive_is_skinned(const sup_character *character, int32_t primitive);
+
+/* Whether the primitive belongs to the welded skin: skinned, or any primitive if there are no joints. */
+static inline bool sup_primitive_in_skin(const sup_character *character, bool has_joints, int32_t primitive)
+{
+    return !has_joints || sup_primitive_is_skinned(character, primitive);
+}
+
+/* Adds a defect unless count is 0. `primitive` -1 is the whole skin. */
+sup_result sup_rig_defect(sup_defect_list *list, sup_defect_id id, sup_severity severity, int32_t primitive,
+                          int64_t count, int32_t first, sup_error *error, const char *format, ...)
     __attribute__((format(printf, 8, 9)));
 
 /* "s" for all counts but 1. */
@@ -93,11 +118,12 @@ static inline const char *sup_plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* Name of a part or node for messages, never empty. */
-const char *sup_rig_primitive_name(const sup_rig_build *build, int32_t part);
-const char *sup_rig_node_name(const sup_rig_build *build, int32_t node);
+/* Name of a primitive or node for messages, never empty. */
+const char *sup_rig_primitive_name(const sup_character *character, int32_t primitive);
+const char *sup_rig_node_name(const sup_character *character, int32_t node);
 
-/* Row v sorted by weight, then joint, cut to `limit` (0 = all) and scaled to sum 1. */
-void sup_influence_row_finish(sup_influence_rows *rows, int32_t v, int32_t limit);
+/* Sorts the influences of vertex v by weight, then joint, truncates them to `limit` (0 = all) and scales them to sum
+ * 1. */
+void sup_influence_list_finish(sup_influence_lists *lists, int32_t v, int32_t limit);
 
 #endif

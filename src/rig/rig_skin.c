@@ -1,13 +1,13 @@
 /* rig_skin.c - vertices in the bind pose, and the welded skin.
  *
- * Vertices of one node's mesh in the same place are one skin vertex: seams of texture coordinates, normals and
- * materials close. Vertices of different nodes' meshes never weld: parts that touch stay apart. */
+ * Vertices of one node's mesh at the same position become one skin vertex, which closes seams of texture coordinates,
+ * normals and materials. Vertices of different nodes' meshes are never welded. */
 #include "rig/rig.h"
 
 #include "geometry/normals.h"
 #include "geometry/weld.h"
 
-/* Beyond this a coordinate is no better than infinite: its square no longer fits a float. */
+/* Larger coordinates count as infinite: their square would overflow a float. */
 static const double largest_coordinate = 1e18;
 
 static bool usable(sup_vec3d p)
@@ -15,57 +15,60 @@ static bool usable(sup_vec3d p)
     return fabs(p.x) < largest_coordinate && fabs(p.y) < largest_coordinate && fabs(p.z) < largest_coordinate;
 }
 
-/* Sum of usable positions around each bad vertex, or of a whole part. */
+/* Sum of usable positions around a bad vertex, or of a whole primitive. */
 typedef struct position_sum {
     sup_vec3d sum;
     int32_t count;
 } position_sum;
 
-/* Bad vertices of a part get the mean of their usable neighbours, else of the part, else `elsewhere`. */
-static sup_result mend_positions(sup_rig_build *build, const sup_primitive *part, const bool *bad, sup_vec3d elsewhere,
-                                 sup_error *error)
+/* Sets bad vertices of a primitive to the mean of their usable neighbours, else of the primitive, else to
+ * `default_position`. */
+static sup_result repair_positions(sup_arena *scratch, const sup_primitive *primitive, const int32_t *triangles,
+                                   const bool *bad, sup_vec3d default_position, float *positions, sup_error *error)
 {
-    const int32_t *triangles = build->character->triangles;
-    position_sum *around = sup_arena_alloc(&build->scratch, (size_t)part->vertex_count, sizeof *around);
-    if (around == NULL) return sup_fail_memory(error, "mending positions");
+    position_sum *around = sup_arena_alloc(scratch, (size_t)primitive->vertex_count, sizeof *around);
+    if (around == NULL) return sup_fail_memory(error, "repairing positions");
     position_sum all = {{0.0, 0.0, 0.0}, 0};
-    for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+    for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
         if (bad[v]) continue;
-        all.sum = sup_v3_add(all.sum, sup_v3_load(build->positions + 3 * (size_t)v));
+        all.sum = sup_v3_add(all.sum, sup_v3_load(positions + 3 * (size_t)v));
         all.count++;
     }
-    for (int32_t h = 3 * part->triangle_first; h < 3 * (part->triangle_first + part->triangle_count); h++) {
+    for (int32_t h = 3 * primitive->triangle_first; h < 3 * (primitive->triangle_first + primitive->triangle_count);
+         h++) {
         int32_t from = triangles[h];
         if (!bad[from]) continue;
         for (int32_t k = h / 3 * 3; k < h / 3 * 3 + 3; k++) {
-            position_sum *sum = &around[from - part->vertex_first];
+            position_sum *sum = &around[from - primitive->vertex_first];
             if (bad[triangles[k]]) continue;
-            sum->sum = sup_v3_add(sum->sum, sup_v3_load(build->positions + 3 * (size_t)triangles[k]));
+            sum->sum = sup_v3_add(sum->sum, sup_v3_load(positions + 3 * (size_t)triangles[k]));
             sum->count++;
         }
     }
-    for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+    for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
         if (!bad[v]) continue;
-        position_sum sum = around[v - part->vertex_first];
+        position_sum sum = around[v - primitive->vertex_first];
         if (sum.count == 0) sum = all;
-        sup_v3_store(build->positions + 3 * (size_t)v,
-                     sum.count > 0 ? sup_v3_scale(sum.sum, 1.0 / sum.count) : elsewhere);
+        sup_v3_store(positions + 3 * (size_t)v,
+                     sum.count > 0 ? sup_v3_scale(sum.sum, 1.0 / sum.count) : default_position);
     }
     return SUP_OK;
 }
 
-/* Positions into the world of the bind pose; the mean of the usable ones, false when there is none. */
-static bool place_vertices(sup_rig_build *build, bool *bad, sup_vec3d *mean)
+/* Positions in the world of the bind pose. Marks unusable ones in `bad`; *mean is the mean of the others. Returns false
+ * if all are unusable. */
+static bool transform_vertices(const sup_character *c, const sup_affine *primitive_map, sup_rig_surface *surface,
+                               bool *bad, sup_vec3d *mean)
 {
-    const sup_character *c = build->character;
     position_sum all = {{0.0, 0.0, 0.0}, 0};
     for (int32_t p = 0; p < c->primitive_count; p++)
-        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
-            sup_vec3d world = sup_affine_point(build->part_map[p], sup_v3_load(c->positions + 3 * (size_t)v));
-            build->vertex_part[v] = p;
+        for (int32_t v = c->primitives[p].vertex_first;
+             v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+            sup_vec3d world = sup_affine_point(primitive_map[p], sup_v3_load(c->positions + 3 * (size_t)v));
+            surface->vertex_primitive[v] = p;
             bad[v] = !usable(world);
             if (bad[v]) continue;
-            sup_v3_store(build->positions + 3 * (size_t)v, world);
+            sup_v3_store(surface->positions + 3 * (size_t)v, world);
             all.sum = sup_v3_add(all.sum, world);
             all.count++;
         }
@@ -88,48 +91,44 @@ sup_result sup_rig_positions(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
     size_t vertices = (size_t)c->vertex_count;
-    build->positions = sup_arena_alloc(build->arena, 3 * vertices, sizeof(float));
-    build->vertex_part = sup_arena_alloc(&build->scratch, vertices, sizeof(int32_t));
+    build->surface.positions = sup_arena_alloc(build->arena, 3 * vertices, sizeof(float));
+    build->surface.vertex_primitive = sup_arena_alloc(&build->scratch, vertices, sizeof(int32_t));
     bool *bad = sup_arena_alloc(&build->scratch, vertices, sizeof *bad);
-    if (build->positions == NULL || build->vertex_part == NULL || bad == NULL)
+    if (build->surface.positions == NULL || build->surface.vertex_primitive == NULL || bad == NULL)
         return sup_fail_memory(error, "the vertices");
     sup_vec3d mean;
-    if (!place_vertices(build, bad, &mean)) {
+    if (!transform_vertices(c, build->skeleton.primitive_map, &build->surface, bad, &mean)) {
         build->stop = true;
-        return sup_rig_defect(build, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_FATAL, -1, c->vertex_count, 0, error,
-                              "None of the %d vertex positions is a finite number.", c->vertex_count);
+        return sup_rig_defect(&build->defects, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_FATAL, -1, c->vertex_count,
+                              0, error, "None of the %d vertex positions is finite.", c->vertex_count);
     }
     sup_result result = SUP_OK;
     for (int32_t p = 0; p < c->primitive_count && result == SUP_OK; p++) {
-        const sup_primitive *part = &c->primitives[p];
+        const sup_primitive *primitive = &c->primitives[p];
         int32_t count = 0, first = -1;
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++)
             if (bad[v] && count++ == 0) first = v;
-        if (count > 0) result = mend_positions(build, part, bad, mean, error);
-        if (result == SUP_OK)
+        if (count > 0)
             result =
-                sup_rig_defect(build, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_REPAIRED, p, count, first, error,
-                               "Positions of part %s that are not finite and are put between neighbours: %d.",
-                               sup_rig_primitive_name(build, p), count);
+                repair_positions(&build->scratch, primitive, c->triangles, bad, mean, build->surface.positions, error);
+        if (result == SUP_OK)
+            result = sup_rig_defect(
+                &build->defects, SUP_DEFECT_NON_FINITE_POSITION, SUP_SEVERITY_REPAIRED, p, count, first, error,
+                "Non-finite positions of primitive %s, replaced by the mean of their neighbours: %d.",
+                sup_rig_primitive_name(build->character, p), count);
     }
     build->rig->vertex_count = c->vertex_count;
-    build->rig->positions = build->positions;
-    build->rig->size = (float)box_diagonal(c->vertex_count, build->positions);
+    build->rig->positions = build->surface.positions;
+    build->rig->size = (float)box_diagonal(c->vertex_count, build->surface.positions);
     return result;
 }
 
-static bool is_mirrored(const sup_rig_build *build, int32_t part)
+static bool is_mirrored(sup_affine map)
 {
-    return sup_affine_determinant(build->part_map[part]) < 0.0;
+    return sup_affine_determinant(map) < 0.0;
 }
 
-/* In a report on a mesh without a skeleton everything is skin. */
-static bool belongs_to_skin(const sup_rig_build *build, int32_t part)
-{
-    return !build->has_joints || sup_primitive_is_skinned(build->character, part);
-}
-
-/* Skin vertices by first appearance. */
+/* Numbers the skin vertices by first occurrence. */
 static sup_result number_skin_vertices(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
@@ -138,18 +137,18 @@ static sup_result number_skin_vertices(sup_rig_build *build, sup_error *error)
     if (to_skin == NULL) return sup_fail_memory(error, "the skin");
     int32_t count = 0;
     for (int32_t v = 0; v < c->vertex_count; v++) {
-        if (!belongs_to_skin(build, build->vertex_part[v]))
+        if (!sup_primitive_in_skin(build->character, build->skeleton.has_joints, build->surface.vertex_primitive[v]))
             to_skin[v] = -1;
         else
-            to_skin[v] = build->leader[v] == v ? count++ : to_skin[build->leader[v]];
+            to_skin[v] = build->surface.leader[v] == v ? count++ : to_skin[build->surface.leader[v]];
     }
     int32_t *to_vertex = sup_arena_alloc(build->arena, (size_t)count, sizeof *to_vertex);
     float *positions = sup_arena_alloc(build->arena, 3 * (size_t)count, sizeof *positions);
     if (to_vertex == NULL || positions == NULL) return sup_fail_memory(error, "the skin");
     for (int32_t v = 0; v < c->vertex_count; v++) {
-        if (to_skin[v] < 0 || build->leader[v] != v) continue;
+        if (to_skin[v] < 0 || build->surface.leader[v] != v) continue;
         to_vertex[to_skin[v]] = v;
-        memcpy(positions + 3 * (size_t)to_skin[v], build->positions + 3 * (size_t)v, 3 * sizeof *positions);
+        memcpy(positions + 3 * (size_t)to_skin[v], build->surface.positions + 3 * (size_t)v, 3 * sizeof *positions);
     }
     rig->skin_vertex_count = count;
     rig->skin_positions = positions;
@@ -158,7 +157,7 @@ static sup_result number_skin_vertices(sup_rig_build *build, sup_error *error)
     return SUP_OK;
 }
 
-/* Twice the area; 0 where a corner comes twice or the corners lie on a line to the last bit or so. */
+/* Twice the area; 0 for repeated corners and for corners that are collinear up to rounding. */
 static double twice_area(const float *positions, const int32_t corners[3])
 {
     if (corners[0] == corners[1] || corners[1] == corners[2] || corners[2] == corners[0]) return 0.0;
@@ -186,8 +185,8 @@ static void sort_corners(const int32_t corners[3], int32_t sorted[3])
     sorted[1] = c < low ? low : (c > high ? high : c);
 }
 
-/* True when an equal face is there already, else enters triangle `t`. */
-static bool enter_face(face_table *table, int32_t t)
+/* Returns true if the table has a triangle with the same corners, else inserts triangle `t`. */
+static bool insert_face(face_table *table, int32_t t)
 {
     int32_t key[3], other[3];
     sort_corners(table->triangles + 3 * (size_t)t, key);
@@ -208,11 +207,12 @@ static void collect_triangles(sup_rig_build *build, face_table *table, int32_t *
 {
     const sup_character *c = build->character;
     sup_rig *rig = build->rig;
-    int32_t *to = build->skin_triangles, count = 0;
+    int32_t *to = build->surface.skin_triangles, count = 0;
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        if (!belongs_to_skin(build, p)) continue;
-        int second = is_mirrored(build, p) ? 2 : 1;
-        for (int32_t t = c->primitives[p].triangle_first; t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
+        if (!sup_primitive_in_skin(build->character, build->skeleton.has_joints, p)) continue;
+        int second = is_mirrored(build->skeleton.primitive_map[p]) ? 2 : 1;
+        for (int32_t t = c->primitives[p].triangle_first;
+             t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
             int32_t *corners = to + 3 * (size_t)count;
             corners[0] = rig->vertex_to_skin[c->triangles[3 * (size_t)t]];
             corners[second] = rig->vertex_to_skin[c->triangles[3 * (size_t)t + 1]];
@@ -220,10 +220,10 @@ static void collect_triangles(sup_rig_build *build, face_table *table, int32_t *
             double area = 0.5 * twice_area(rig->skin_positions, corners);
             if (area == 0.0) {
                 if (found->degenerate++ == 0) found->first_degenerate = t;
-            } else if (enter_face(table, count)) {
+            } else if (insert_face(table, count)) {
                 if (found->duplicate++ == 0) found->first_duplicate = t;
             } else {
-                build->triangle_area[count] = area;
+                build->surface.triangle_area[count] = area;
                 source[count++] = t;
             }
         }
@@ -236,30 +236,32 @@ static sup_result build_skin_triangles(sup_rig_build *build, sup_error *error)
     const sup_character *c = build->character;
     size_t triangles = 0;
     for (int32_t p = 0; p < c->primitive_count; p++)
-        if (belongs_to_skin(build, p)) triangles += (size_t)c->primitives[p].triangle_count;
+        if (sup_primitive_in_skin(build->character, build->skeleton.has_joints, p))
+            triangles += (size_t)c->primitives[p].triangle_count;
     face_table table = {.mask = 15};
     while (table.mask < 2 * triangles)
         table.mask = 2 * table.mask + 1;
     table.slots = sup_arena_alloc(&build->scratch, table.mask + 1, sizeof(int32_t));
     int32_t *source = sup_arena_alloc(build->arena, triangles, sizeof *source);
-    build->skin_triangles = sup_arena_alloc(build->arena, 3 * (triangles + 1), sizeof(int32_t));
-    build->triangle_area = sup_arena_alloc(&build->scratch, triangles, sizeof(double));
-    if (table.slots == NULL || source == NULL || build->skin_triangles == NULL || build->triangle_area == NULL)
+    build->surface.skin_triangles = sup_arena_alloc(build->arena, 3 * (triangles + 1), sizeof(int32_t));
+    build->surface.triangle_area = sup_arena_alloc(&build->scratch, triangles, sizeof(double));
+    if (table.slots == NULL || source == NULL || build->surface.skin_triangles == NULL ||
+        build->surface.triangle_area == NULL)
         return sup_fail_memory(error, "the skin");
-    table.triangles = build->skin_triangles;
+    table.triangles = build->surface.skin_triangles;
     triangle_count found = {0, -1, 0, -1};
     collect_triangles(build, &table, source, &found);
-    build->rig->skin_triangles = build->skin_triangles;
+    build->rig->skin_triangles = build->surface.skin_triangles;
     build->rig->skin_triangle_source = source;
-    sup_result result = sup_rig_defect(build, SUP_DEFECT_DEGENERATE_TRIANGLE, SUP_SEVERITY_REPAIRED, -1,
+    sup_result result = sup_rig_defect(&build->defects, SUP_DEFECT_DEGENERATE_TRIANGLE, SUP_SEVERITY_REPAIRED, -1,
                                        found.degenerate, found.first_degenerate, error,
-                                       "%d triangle%s without area, left out of the skin (first: triangle %d).",
+                                       "%d triangle%s without area, removed from the skin (first: triangle %d).",
                                        found.degenerate, sup_plural(found.degenerate), found.first_degenerate);
     if (result != SUP_OK) return result;
-    return sup_rig_defect(build, SUP_DEFECT_DUPLICATE_FACE, SUP_SEVERITY_REPAIRED, -1, found.duplicate,
+    return sup_rig_defect(&build->defects, SUP_DEFECT_DUPLICATE_FACE, SUP_SEVERITY_REPAIRED, -1, found.duplicate,
                           found.first_duplicate, error,
-                          "%d triangle%s that repeat another one, left out of the skin (first: triangle %d).",
-                          found.duplicate, sup_plural(found.duplicate), found.first_duplicate);
+                          "%d duplicate triangle%s, removed from the skin (first: triangle %d).", found.duplicate,
+                          sup_plural(found.duplicate), found.first_duplicate);
 }
 
 sup_result sup_rig_skin(sup_rig_build *build, sup_error *error)
@@ -267,13 +269,14 @@ sup_result sup_rig_skin(sup_rig_build *build, sup_error *error)
     const sup_character *c = build->character;
     size_t vertices = (size_t)c->vertex_count;
     int32_t *group = sup_arena_alloc(&build->scratch, vertices, sizeof *group);
-    build->leader = sup_arena_alloc(&build->scratch, vertices, sizeof(int32_t));
-    if (group == NULL || build->leader == NULL) return sup_fail_memory(error, "welding");
+    build->surface.leader = sup_arena_alloc(&build->scratch, vertices, sizeof(int32_t));
+    if (group == NULL || build->surface.leader == NULL) return sup_fail_memory(error, "welding");
     for (int32_t v = 0; v < c->vertex_count; v++)
-        group[v] = c->primitives[build->vertex_part[v]].node;
+        group[v] = c->primitives[build->surface.vertex_primitive[v]].node;
     double distance = (double)build->def.weld_distance;
-    sup_result result = sup_weld(&build->context.allocator, c->vertex_count, build->positions, group,
-                                 distance < 0.0 ? -1.0 : distance * (double)build->rig->size, build->leader, error);
+    sup_result result =
+        sup_weld(&build->context.allocator, c->vertex_count, build->surface.positions, group,
+                 distance < 0.0 ? -1.0 : distance * (double)build->rig->size, build->surface.leader, error);
     if (result == SUP_OK) result = number_skin_vertices(build, error);
     if (result == SUP_OK) result = build_skin_triangles(build, error);
     return result;
@@ -281,7 +284,7 @@ sup_result sup_rig_skin(sup_rig_build *build, sup_error *error)
 
 /* --- Normals and tangents --- */
 
-/* (A^-1)^T n up to length: the cofactors of A, with the sign that keeps the outside outside. */
+/* (A^-1)^T n up to length: the cofactor matrix of A times n, with the sign that preserves the orientation. */
 static sup_vec3d transform_normal(sup_affine a, sup_vec3d n)
 {
     sup_vec3d x = sup_v3(a.m[0], a.m[4], a.m[8]), y = sup_v3(a.m[1], a.m[5], a.m[9]);
@@ -292,7 +295,7 @@ static sup_vec3d transform_normal(sup_affine a, sup_vec3d n)
     return sup_affine_determinant(a) < 0.0 ? sup_v3_scale(sum, -1.0) : sum;
 }
 
-/* Smooth normals of the welded surface, props included; [vertex_count*3], set at leaders. */
+/* Smooth normals of the welded surface, props included; [vertex_count*3], set at leaders. NULL when out of memory. */
 static double *computed_normals(sup_rig_build *build)
 {
     const sup_character *c = build->character;
@@ -301,58 +304,63 @@ static double *computed_normals(sup_rig_build *build)
     if (normals == NULL || triangles == NULL) return NULL;
     if (c->triangle_count > 0) memcpy(triangles, c->triangles, 3 * (size_t)c->triangle_count * sizeof *triangles);
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        if (!is_mirrored(build, p)) continue;
-        for (int32_t t = c->primitives[p].triangle_first; t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
+        if (!is_mirrored(build->skeleton.primitive_map[p])) continue;
+        for (int32_t t = c->primitives[p].triangle_first;
+             t < c->primitives[p].triangle_first + c->primitives[p].triangle_count; t++) {
             int32_t corner = triangles[3 * (size_t)t + 1];
             triangles[3 * (size_t)t + 1] = triangles[3 * (size_t)t + 2];
             triangles[3 * (size_t)t + 2] = corner;
         }
     }
-    sup_vertex_normals(c->vertex_count, build->positions, c->triangle_count, triangles, build->leader, normals);
+    sup_vertex_normals(c->vertex_count, build->surface.positions, c->triangle_count, triangles, build->surface.leader,
+                       normals);
     return normals;
 }
 
-/* Normals of the file where they are usable; vertices left with a zero normal are counted in *missing. */
-static sup_result take_normals(sup_rig_build *build, float *normals, int32_t *missing, sup_error *error)
+/* Normals of the file in the bind pose; zero where they are unusable, *missing counts those. */
+static sup_result load_normals(sup_rig_build *build, float *normals, int32_t *missing, sup_error *error)
 {
     const sup_character *c = build->character;
     *missing = c->normals == NULL ? c->vertex_count : 0;
     for (int32_t p = 0; p < c->primitive_count && c->normals != NULL; p++) {
         int32_t bad = 0, first = -1;
-        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+        for (int32_t v = c->primitives[p].vertex_first;
+             v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             sup_vec3d n = sup_v3_load(c->normals + 3 * (size_t)v);
             if (!sup_v3_finite(n)) {
                 if (bad++ == 0) first = v;
                 n = sup_v3(0, 0, 0);
             }
             n = sup_v3_unit_or(n, sup_v3(0, 0, 0));
-            n = sup_v3_unit_or(transform_normal(build->part_map[p], n), sup_v3(0, 0, 0));
+            n = sup_v3_unit_or(transform_normal(build->skeleton.primitive_map[p], n), sup_v3(0, 0, 0));
             if (n.x == 0.0 && n.y == 0.0 && n.z == 0.0) (*missing)++;
             sup_v3_store(normals + 3 * (size_t)v, n);
         }
-        sup_result result = sup_rig_defect(
-            build, SUP_DEFECT_NON_FINITE_NORMAL, SUP_SEVERITY_REPAIRED, p, bad, first, error,
-            "Normals of part %s that are not finite and are computed instead: %d.", sup_rig_primitive_name(build, p), bad);
+        sup_result result =
+            sup_rig_defect(&build->defects, SUP_DEFECT_NON_FINITE_NORMAL, SUP_SEVERITY_REPAIRED, p, bad, first, error,
+                           "Non-finite normals of primitive %s, replaced by computed normals: %d.",
+                           sup_rig_primitive_name(build->character, p), bad);
         if (result != SUP_OK) return result;
     }
     return SUP_OK;
 }
 
-static sup_result take_tangents(sup_rig_build *build, sup_error *error)
+static sup_result load_tangents(sup_rig_build *build, sup_error *error)
 {
     const sup_character *c = build->character;
     if (c->tangents == NULL) return SUP_OK;
     float *tangents = sup_arena_alloc(build->arena, 4 * (size_t)c->vertex_count, sizeof *tangents);
     if (tangents == NULL) return sup_fail_memory(error, "the tangents");
     for (int32_t v = 0; v < c->vertex_count; v++) {
-        int32_t part = build->vertex_part[v];
+        int32_t primitive = build->surface.vertex_primitive[v];
         const float *from = c->tangents + 4 * (size_t)v;
         sup_vec3d t = sup_v3_unit_or(sup_v3_load(from), sup_v3(0, 0, 0)); /* zero when not finite */
-        t = sup_v3_unit_or(sup_affine_vector(build->part_map[part], t), sup_v3(0, 0, 0));
+        t = sup_v3_unit_or(sup_affine_vector(build->skeleton.primitive_map[primitive], t), sup_v3(0, 0, 0));
         bool none = t.x == 0.0 && t.y == 0.0 && t.z == 0.0;
         sup_v3_store(tangents + 4 * (size_t)v, t);
-        /* Mirroring turns the tangent frame's hand. */
-        tangents[4 * (size_t)v + 3] = none ? 0.0f : ((from[3] < 0.0f) != is_mirrored(build, part) ? -1.0f : 1.0f);
+        /* A mirror transform flips the handedness of the tangent frame. */
+        tangents[4 * (size_t)v + 3] =
+            none ? 0.0f : ((from[3] < 0.0f) != is_mirrored(build->skeleton.primitive_map[primitive]) ? -1.0f : 1.0f);
     }
     build->rig->tangents = tangents;
     return SUP_OK;
@@ -364,7 +372,7 @@ sup_result sup_rig_normals(sup_rig_build *build, sup_error *error)
     float *normals = sup_arena_alloc(build->arena, 3 * (size_t)c->vertex_count, sizeof *normals);
     if (normals == NULL) return sup_fail_memory(error, "the normals");
     int32_t missing = 0;
-    sup_result result = take_normals(build, normals, &missing, error);
+    sup_result result = load_normals(build, normals, &missing, error);
     if (result != SUP_OK) return result;
     if (missing > 0) {
         const double *computed = computed_normals(build);
@@ -372,11 +380,11 @@ sup_result sup_rig_normals(sup_rig_build *build, sup_error *error)
         for (int32_t v = 0; v < c->vertex_count; v++) {
             float *n = normals + 3 * (size_t)v;
             if (n[0] != 0.0f || n[1] != 0.0f || n[2] != 0.0f) continue;
-            const double *from = computed + 3 * (size_t)build->leader[v];
-            bool none = from[0] == 0.0 && from[1] == 0.0 && from[2] == 0.0; /* no triangle: any direction will do */
+            const double *from = computed + 3 * (size_t)build->surface.leader[v];
+            bool none = from[0] == 0.0 && from[1] == 0.0 && from[2] == 0.0; /* no triangle: any direction */
             sup_v3_store(n, none ? sup_v3(0.0, 0.0, 1.0) : sup_v3(from[0], from[1], from[2]));
         }
     }
     build->rig->normals = normals;
-    return take_tangents(build, error);
+    return load_tangents(build, error);
 }

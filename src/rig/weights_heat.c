@@ -1,14 +1,15 @@
-/* weights_heat.c - skinning weights as the equilibrium of heat that flows from the bones into the skin.
+/* weights_heat.c - skinning weights by bone heat: the equilibrium of heat that flows from the bones into the skin.
  *
  * I. Baran, J. Popovic, "Automatic rigging and animation of 3D characters", ACM TOG 26(3), 2007 (key
- * baran2007pinocchio), skin attachment: -Lap(w_j) + H w_j = H p_j, H_ii = c / d_i^2 with d_i the distance to the nearest
- * bone, c = 1, p_ij = 1 where bone j is the nearest of vertex i, shared where several are equally near.
- * Deviations, so that open, dirty and layered meshes hold:
- * - the nearest bone that can be seen counts, not only the nearest; sight is a ray against the triangles. A bone
- *   outside the surface counts as farther away; a bone that only other pieces hide (clothes over skin) counts where
- *   none is in plain sight. A piece that sees no bone at all takes its nearest ones;
+ * baran2007pinocchio), skin attachment: -Lap(w_j) + H w_j = H p_j, H_ii = c / d_i^2 with d_i the distance to the
+ * nearest bone, c = 1, p_ij = 1 where bone j is the nearest of vertex i, divided equally among bones at the same
+ * distance. Deviations, for open, non-manifold and layered meshes:
+ * - the nearest visible bone is used instead of the nearest one; visibility is tested with a ray against the triangles.
+ *   The distance of a bone outside the surface is increased by a factor. A bone that only other components hide (skin
+ *   below clothes) is used if no bone inside the surface is visible. A component without any visible bone uses its
+ *   nearest bones;
  * - the Laplacian has no negative weights (geometry/laplace.h), so weights stay in [0, 1];
- * - H has a floor relative to the Laplacian, so the system can always be solved. */
+ * - H has a lower bound relative to the Laplacian, so that the system is always positive definite. */
 #include "rig/weights.h"
 
 #include "geometry/bvh.h"
@@ -16,15 +17,15 @@
 #include "linalg/cholesky.h"
 
 enum {
-    MOST_SHARED = 16,  /* bones that share a vertex at equal distance */
-    MOST_TESTED = 12,  /* bones, nearest first, that a vertex looks at */
-    BONE_SAMPLES = 17, /* points of a bone at which it is known to be inside or outside */
-    LANES = 8,         /* bones solved at a time */
+    MAX_SHARED = 16,   /* bones at the same distance from a vertex */
+    MAX_TESTED = 12,   /* visibility tests per vertex, nearest bones first */
+    BONE_SAMPLES = 17, /* inside tests per bone */
+    LANES = 8,         /* bones per solve */
     VERTEX_GRAIN = 256
 };
-static const double equal_distance = 1e-4; /* relative: bones this close share a vertex */
-static const double outside_factor = 4.0;  /* a bone outside the surface counts as this much farther away */
-static const double hidden_factor = 8.0;   /* and one that other pieces hide, where no bone is in plain sight */
+static const double equal_distance = 1e-4; /* relative difference of distances that count as equal */
+static const double outside_factor = 4.0;  /* of the distance of a bone outside the surface */
+static const double hidden_factor = 8.0;   /* of the distance of a bone that other components hide */
 static const double smallest_weight = 1e-4;
 
 typedef struct heat {
@@ -33,20 +34,20 @@ typedef struct heat {
     sup_arena arena;
     sup_bvh bvh;
     double size;              /* diagonal of the bounding box of skin and bones */
-    int32_t *component;       /* [vertex_count] root vertex of the connected piece */
+    int32_t *component;       /* [vertex_count] root vertex of the connected component */
     unsigned char *inside;    /* [joint_count*BONE_SAMPLES] */
-    double *heat;             /* [vertex_count] H, 1/unit^2; 0 = sees no bone */
+    double *heat;             /* [vertex_count] H, 1/unit^2; 0 = no visible bone */
     int32_t *source_count;    /* [vertex_count] */
-    int32_t *source;          /* [vertex_count*MOST_SHARED] bones that heat the vertex */
+    int32_t *source;          /* [vertex_count*MAX_SHARED] bones that heat the vertex */
     double *candidate;        /* [worker_count*joint_count] scratch: distances */
     unsigned char *has_heat;  /* [vertex_count] by component root */
     int32_t *influence_count; /* [vertex_count] */
 } heat;
 
-/* A bone as a vertex sees it. */
-typedef struct sighting {
-    double t, distance; /* nearest point of the bone: parameter and distance */
-} sighting;
+/* Foot point of a vertex on a bone. */
+typedef struct bone_distance {
+    double t, distance; /* parameter in [0, 1] and distance */
+} bone_distance;
 
 static sup_vec3d bone_point(const sup_weights_input *in, int32_t joint, double t)
 {
@@ -54,12 +55,12 @@ static sup_vec3d bone_point(const sup_weights_input *in, int32_t joint, double t
     return sup_v3_lerp(head, sup_v3_load(in->bone_tail + (int64_t)joint * 3), t);
 }
 
-static sighting look(const sup_weights_input *in, int32_t vertex, int32_t joint)
+static bone_distance nearest_on_bone(const sup_weights_input *in, int32_t vertex, int32_t joint)
 {
     sup_vec3d p = sup_v3_load(in->positions + (int64_t)vertex * 3);
     sup_vec3d head = sup_v3_load(in->bone_head + (int64_t)joint * 3);
     sup_vec3d tail = sup_v3_load(in->bone_tail + (int64_t)joint * 3);
-    sighting s;
+    bone_distance s;
     s.t = sup_v3_segment_parameter(p, head, tail);
     s.distance = sup_v3_distance(p, sup_v3_lerp(head, tail, s.t));
     return s;
@@ -125,44 +126,44 @@ static void test_bones(void *work, int32_t begin, int32_t end, int32_t worker)
 
 /* --- Which bones heat a vertex --- */
 
-typedef struct obstacle {
+typedef struct occlusion {
     const heat *h;
     int32_t vertex;
-    bool own_piece; /* something of the vertex's own piece is in the way */
-    bool other_piece;
-} obstacle;
+    bool own_component; /* a triangle of the vertex's own component hides the bone */
+    bool other_component;
+} occlusion;
 
-static bool notice(void *user, const sup_bvh_hit *hit)
+static bool record_hit(void *user, const sup_bvh_hit *hit)
 {
-    obstacle *o = user;
+    occlusion *o = user;
     const int32_t *t = o->h->in->triangles + (int64_t)hit->triangle * 3;
     if (t[0] == o->vertex || t[1] == o->vertex || t[2] == o->vertex) return false;
     if (o->h->component[t[0]] == o->h->component[o->vertex]) {
-        o->own_piece = true;
+        o->own_component = true;
         return true;
     }
-    o->other_piece = true;
-    return false; /* one of the own piece may still come */
+    o->other_component = true;
+    return false; /* a triangle of the own component may follow */
 }
 
-/* How a vertex sees a bone. */
-typedef enum sight { SIGHT_CLEAR, SIGHT_OUTSIDE, SIGHT_HIDDEN, SIGHT_NONE } sight;
+/* Visibility of the foot point on a bone from a vertex. */
+typedef enum visibility { VISIBLE_INSIDE, VISIBLE_OUTSIDE, HIDDEN_BY_OTHER, HIDDEN } visibility;
 
-static sight see_bone(const heat *h, int32_t vertex, int32_t joint, sighting s)
+static visibility bone_visibility(const heat *h, int32_t vertex, int32_t joint, bone_distance s)
 {
     sup_vec3d p = sup_v3_load(h->in->positions + (int64_t)vertex * 3);
-    obstacle o = {h, vertex, false, false};
+    occlusion o = {h, vertex, false, false};
     if (s.distance > 1e-6 * h->size) {
-        sup_bvh_ray ray = {p, sup_v3_sub(bone_point(h->in, joint, s.t), p), 1e-3, 0.999, notice, &o};
+        sup_bvh_ray ray = {p, sup_v3_sub(bone_point(h->in, joint, s.t), p), 1e-3, 0.999, record_hit, &o};
         sup_bvh_ray_any(&h->bvh, &ray);
     }
-    if (o.own_piece) return SIGHT_NONE;
-    if (o.other_piece) return SIGHT_HIDDEN;
+    if (o.own_component) return HIDDEN;
+    if (o.other_component) return HIDDEN_BY_OTHER;
     bool inside = h->inside[(int64_t)joint * BONE_SAMPLES + (int32_t)lround(s.t * (BONE_SAMPLES - 1))];
-    return inside ? SIGHT_CLEAR : SIGHT_OUTSIDE;
+    return inside ? VISIBLE_INSIDE : VISIBLE_OUTSIDE;
 }
 
-/* The untested bone with the least distance; -1 for none. Tested ones are negative. */
+/* The nearest untested bone, -1 for none. Distances of tested bones are negative. */
 static int32_t nearest_candidate(const double *distance, int32_t joint_count)
 {
     int32_t best = -1;
@@ -171,14 +172,14 @@ static int32_t nearest_candidate(const double *distance, int32_t joint_count)
     return best;
 }
 
-/* Bones that a vertex sees, with the distance they count for. */
-typedef struct view {
+/* Visible bones of a vertex with their effective distances. */
+typedef struct bone_list {
     int32_t count;
-    int32_t joint[MOST_TESTED + MOST_SHARED];
-    double distance[MOST_TESTED + MOST_SHARED];
-} view;
+    int32_t joint[MAX_TESTED + MAX_SHARED];
+    double distance[MAX_TESTED + MAX_SHARED];
+} bone_list;
 
-static void view_add(view *seen, int32_t joint, double distance)
+static void add_bone(bone_list *seen, int32_t joint, double distance)
 {
     if (seen->count == SUP_COUNT(seen->joint)) return;
     seen->joint[seen->count] = joint;
@@ -190,44 +191,43 @@ static double tie_limit(const heat *h, double distance)
     return distance * (1.0 + equal_distance) + 1e-7 * h->size;
 }
 
-/* The nearest of the bones in view, and those equally near. */
-static void set_sources(heat *h, int32_t vertex, const view *seen)
+/* The heat sources of a vertex: the nearest bone of the list and those at the same distance. */
+static void set_sources(heat *h, int32_t vertex, const bone_list *seen)
 {
-    double best = INFINITY, least = 1e-5 * h->size;
+    double best = INFINITY, min_distance = 1e-5 * h->size;
     for (int32_t k = 0; k < seen->count; k++)
         if (seen->distance[k] < best) best = seen->distance[k];
     int32_t count = 0;
-    for (int32_t k = 0; k < seen->count && count < MOST_SHARED; k++)
-        if (seen->distance[k] <= tie_limit(h, best))
-            h->source[(int64_t)vertex * MOST_SHARED + count++] = seen->joint[k];
-    double d = best > least ? best : least;
+    for (int32_t k = 0; k < seen->count && count < MAX_SHARED; k++)
+        if (seen->distance[k] <= tie_limit(h, best)) h->source[(int64_t)vertex * MAX_SHARED + count++] = seen->joint[k];
+    double d = best > min_distance ? best : min_distance;
     h->source_count[vertex] = count;
     h->heat[vertex] = count / (d * d); /* H_ii = k c / d^2 for k equal bones */
 }
 
 static void find_vertex_sources(heat *h, int32_t v, double *distance)
 {
-    double best = INFINITY; /* of the bones that are not hidden */
-    view open = {0}, hidden = {0};
-    bool clear = false;
+    double best = INFINITY; /* effective distance of bones that are not hidden */
+    bone_list open = {0}, hidden = {0};
+    bool any_inside = false;
     for (int32_t j = 0; j < h->in->joint_count; j++)
-        distance[j] = look(h->in, v, j).distance;
-    for (int32_t k = 0; k < MOST_TESTED + MOST_SHARED; k++) {
+        distance[j] = nearest_on_bone(h->in, v, j).distance;
+    for (int32_t k = 0; k < MAX_TESTED + MAX_SHARED; k++) {
         int32_t j = nearest_candidate(distance, h->in->joint_count);
         if (j < 0 || distance[j] > tie_limit(h, best)) break;
-        if (k >= MOST_TESTED && !isfinite(best)) break;
-        sighting s = look(h->in, v, j);
-        sight how = see_bone(h, v, j, s);
+        if (k >= MAX_TESTED && !isfinite(best)) break;
+        bone_distance s = nearest_on_bone(h->in, v, j);
+        visibility visible = bone_visibility(h, v, j, s);
         distance[j] = -1.0;
-        clear = clear || how == SIGHT_CLEAR;
-        if (how == SIGHT_HIDDEN) view_add(&hidden, j, s.distance * hidden_factor);
-        if (how == SIGHT_HIDDEN || how == SIGHT_NONE) continue;
-        double counted = s.distance * (how == SIGHT_OUTSIDE ? outside_factor : 1.0);
-        view_add(&open, j, counted);
-        if (counted < best) best = counted;
+        any_inside = any_inside || visible == VISIBLE_INSIDE;
+        if (visible == HIDDEN_BY_OTHER) add_bone(&hidden, j, s.distance * hidden_factor);
+        if (visible == HIDDEN_BY_OTHER || visible == HIDDEN) continue;
+        double effective = s.distance * (visible == VISIBLE_OUTSIDE ? outside_factor : 1.0);
+        add_bone(&open, j, effective);
+        if (effective < best) best = effective;
     }
-    for (int32_t k = 0; k < hidden.count && !clear; k++)
-        view_add(&open, hidden.joint[k], hidden.distance[k]);
+    for (int32_t k = 0; k < hidden.count && !any_inside; k++)
+        add_bone(&open, hidden.joint[k], hidden.distance[k]);
     h->heat[v] = 0.0;
     h->source_count[v] = 0;
     if (open.count > 0) set_sources(h, v, &open);
@@ -240,8 +240,8 @@ static void find_sources(void *work, int32_t begin, int32_t end, int32_t worker)
         find_vertex_sources(h, v, h->candidate + (int64_t)worker * h->in->joint_count);
 }
 
-/* Pieces in which no vertex sees a bone: every vertex takes its nearest ones. */
-static void heat_blind_pieces(heat *h)
+/* In components without any visible bone every vertex uses its nearest bones. */
+static void heat_unreached_components(heat *h)
 {
     const sup_weights_input *in = h->in;
     for (int32_t v = 0; v < in->vertex_count; v++)
@@ -249,12 +249,12 @@ static void heat_blind_pieces(heat *h)
     for (int32_t v = 0; v < in->vertex_count; v++) {
         if (h->has_heat[h->component[v]]) continue;
         double best = INFINITY;
-        view seen = {0};
+        bone_list seen = {0};
         for (int32_t j = 0; j < in->joint_count; j++)
-            best = fmin(best, look(in, v, j).distance);
+            best = fmin(best, nearest_on_bone(in, v, j).distance);
         for (int32_t j = 0; j < in->joint_count; j++) {
-            double d = look(in, v, j).distance;
-            if (d <= tie_limit(h, best)) view_add(&seen, j, d);
+            double d = nearest_on_bone(in, v, j).distance;
+            if (d <= tie_limit(h, best)) add_bone(&seen, j, d);
         }
         set_sources(h, v, &seen);
     }
@@ -262,29 +262,29 @@ static void heat_blind_pieces(heat *h)
 
 /* --- Equilibrium --- */
 
-/* M H, with floors that keep every piece solvable; zero where there is no source. */
-static void weigh_heat(heat *h, const sup_laplace *laplace)
+/* M H, with lower bounds that keep the system positive definite; zero for vertices without sources. */
+static void scale_heat(heat *h, const sup_laplace *laplace)
 {
     double sum = 0.0;
     for (int32_t v = 0; v < h->in->vertex_count; v++)
         sum += laplace->mass[v];
-    double least = sum > 0.0 ? 1e-9 * sum / h->in->vertex_count : 1.0;
+    double min_mass = sum > 0.0 ? 1e-9 * sum / h->in->vertex_count : 1.0;
     for (int32_t v = 0; v < h->in->vertex_count; v++) {
         if (h->source_count[v] == 0) continue;
         double diagonal = laplace->stiffness.value[laplace->stiffness.first[v + 1] - 1];
-        double mass = laplace->mass[v] > least ? laplace->mass[v] : least;
+        double mass = laplace->mass[v] > min_mass ? laplace->mass[v] : min_mass;
         h->heat[v] = fmax(h->heat[v] * mass, 1e-8 * diagonal);
     }
 }
 
-static void keep_influence(const sup_weights_output *out, int32_t most, int32_t vertex, int32_t *count, int32_t joint,
-                           float weight)
+static void insert_influence(const sup_weights_output *out, int32_t max_influences, int32_t vertex, int32_t *count,
+                             int32_t joint, float weight)
 {
-    int32_t *joints = out->joints + (int64_t)vertex * most;
-    float *weights = out->weights + (int64_t)vertex * most;
+    int32_t *joints = out->joints + (int64_t)vertex * max_influences;
+    float *weights = out->weights + (int64_t)vertex * max_influences;
     int32_t at = *count;
-    if (at == most) { /* full: the least one makes room, if it is less */
-        at = most - 1;
+    if (at == max_influences) { /* full: replace the smallest weight if it is smaller */
+        at = max_influences - 1;
         if (weights[at] >= weight) return;
     } else {
         (*count)++;
@@ -297,7 +297,7 @@ static void keep_influence(const sup_weights_output *out, int32_t most, int32_t 
     joints[at] = joint;
 }
 
-/* Joints of one solve, [count]; their equilibria are added to the output. */
+/* Solves for `count` joints and adds their weights to the output. */
 static void solve_joints(heat *h, const sup_cholesky *cholesky, const int32_t *joint, int32_t count, double *x,
                          double *workspace, const sup_weights_output *out)
 {
@@ -306,14 +306,14 @@ static void solve_joints(heat *h, const sup_cholesky *cholesky, const int32_t *j
     for (int32_t v = 0; v < n; v++)
         for (int32_t k = 0; k < h->source_count[v]; k++)
             for (int32_t q = 0; q < count; q++)
-                if (h->source[(int64_t)v * MOST_SHARED + k] == joint[q])
+                if (h->source[(int64_t)v * MAX_SHARED + k] == joint[q])
                     x[(int64_t)v * LANES + q] += h->heat[v] / h->source_count[v];
     sup_cholesky_solve(cholesky, LANES, x, x, workspace);
     for (int32_t v = 0; v < n; v++)
         for (int32_t q = 0; q < count; q++) {
             double w = x[(int64_t)v * LANES + q];
             if (w >= smallest_weight)
-                keep_influence(out, h->in->max_influences, v, &h->influence_count[v], joint[q], (float)w);
+                insert_influence(out, h->in->max_influences, v, &h->influence_count[v], joint[q], (float)w);
         }
 }
 
@@ -327,42 +327,42 @@ static sup_result solve_all(heat *h, const sup_cholesky *cholesky, const sup_wei
     if (x == NULL || workspace == NULL || used == NULL) return sup_fail_memory(error, "bone heat weights");
     for (int32_t v = 0; v < in->vertex_count; v++)
         for (int32_t k = 0; k < h->source_count[v]; k++)
-            used[h->source[(int64_t)v * MOST_SHARED + k]] = 1;
-    int32_t group[LANES], count = 0;
+            used[h->source[(int64_t)v * MAX_SHARED + k]] = 1;
+    int32_t batch[LANES], count = 0;
     for (int32_t j = 0; j < in->joint_count; j++) {
-        if (used[j]) group[count++] = j;
+        if (used[j]) batch[count++] = j;
         if (count == LANES || (j == in->joint_count - 1 && count > 0)) {
-            solve_joints(h, cholesky, group, count, x, workspace, out);
+            solve_joints(h, cholesky, batch, count, x, workspace, out);
             count = 0;
         }
     }
     return SUP_OK;
 }
 
-/* Weights straight from the sources, for a system that could not be solved. */
-static void take_sources(heat *h, const sup_weights_output *out)
+/* Weights directly from the sources, if the factorisation failed. */
+static void weights_from_sources(heat *h, const sup_weights_output *out)
 {
     for (int32_t v = 0; v < h->in->vertex_count; v++)
         for (int32_t k = 0; k < h->source_count[v]; k++)
-            keep_influence(out, h->in->max_influences, v, &h->influence_count[v],
-                           h->source[(int64_t)v * MOST_SHARED + k], 1.0f / (float)h->source_count[v]);
+            insert_influence(out, h->in->max_influences, v, &h->influence_count[v],
+                             h->source[(int64_t)v * MAX_SHARED + k], 1.0f / (float)h->source_count[v]);
 }
 
 static int32_t nearest_joint(const sup_weights_input *in, int32_t vertex)
 {
     int32_t best = 0;
     for (int32_t j = 1; j < in->joint_count; j++)
-        if (look(in, vertex, j).distance < look(in, vertex, best).distance) best = j;
+        if (nearest_on_bone(in, vertex, j).distance < nearest_on_bone(in, vertex, best).distance) best = j;
     return best;
 }
 
-/* Rows that sum to one; a vertex that got nothing takes its nearest bone. */
+/* Scales the weights of each vertex to sum 1; a vertex without weights uses its nearest bone. */
 static void normalise(heat *h, const sup_weights_output *out)
 {
-    int32_t most = h->in->max_influences;
+    int32_t max_influences = h->in->max_influences;
     for (int32_t v = 0; v < h->in->vertex_count; v++) {
-        int32_t *joints = out->joints + (int64_t)v * most;
-        float *weights = out->weights + (int64_t)v * most;
+        int32_t *joints = out->joints + (int64_t)v * max_influences;
+        float *weights = out->weights + (int64_t)v * max_influences;
         double sum = 0.0;
         for (int32_t k = 0; k < h->influence_count[v]; k++)
             sum += (double)weights[k];
@@ -372,7 +372,7 @@ static void normalise(heat *h, const sup_weights_output *out)
             weights[0] = 1.0f;
             sum = 1.0;
         }
-        for (int32_t k = 0; k < most; k++) {
+        for (int32_t k = 0; k < max_influences; k++) {
             bool used = k < h->influence_count[v];
             weights[k] = used ? (float)((double)weights[k] / sum) : 0.0f;
             if (!used) joints[k] = 0;
@@ -388,7 +388,7 @@ static sup_result allocate(heat *h, sup_error *error)
     h->inside = sup_arena_alloc(&h->arena, joints * BONE_SAMPLES, 1);
     h->heat = sup_arena_alloc(&h->arena, n, sizeof(double));
     h->source_count = sup_arena_alloc(&h->arena, n, sizeof(int32_t));
-    h->source = sup_arena_alloc(&h->arena, n * MOST_SHARED, sizeof(int32_t));
+    h->source = sup_arena_alloc(&h->arena, n * MAX_SHARED, sizeof(int32_t));
     h->has_heat = sup_arena_alloc(&h->arena, n, 1);
     h->influence_count = sup_arena_alloc(&h->arena, n, sizeof(int32_t));
     h->candidate = sup_arena_alloc(&h->arena, joints * (size_t)h->context.tasks.worker_count, sizeof(double));
@@ -405,7 +405,7 @@ static sup_result equilibrium(heat *h, const sup_weights_output *out, sup_error 
     sup_result result = sup_laplace_create(&h->context, SUP_LAPLACE_ROBUST, in->vertex_count, in->positions,
                                            in->triangle_count, in->triangles, &laplace, error);
     if (result != SUP_OK) return result;
-    weigh_heat(h, &laplace);
+    scale_heat(h, &laplace);
     for (int32_t v = 0; v < in->vertex_count; v++)
         laplace.stiffness.value[laplace.stiffness.first[v + 1] - 1] += h->heat[v];
     sup_cholesky *cholesky = NULL;
@@ -416,8 +416,8 @@ static sup_result equilibrium(heat *h, const sup_weights_output *out, sup_error 
         result = solve_all(h, cholesky, out, error);
         sup_cholesky_destroy(cholesky);
     } else if (result == SUP_ERROR_NUMERIC) {
-        sup_log(&h->context, SUP_LOG_WARNING, "bone heat: %s Each vertex takes its nearest bone.", failed.message);
-        take_sources(h, out);
+        sup_log(&h->context, SUP_LOG_WARNING, "bone heat: %s Each vertex uses its nearest bone.", failed.message);
+        weights_from_sources(h, out);
         result = SUP_OK;
     } else if (error != NULL) {
         *error = failed;
@@ -436,7 +436,7 @@ static sup_result run(heat *h, const sup_weights_output *out, sup_error *error)
     find_components(h);
     sup_parallel(&h->context, in->joint_count * BONE_SAMPLES, 4 * BONE_SAMPLES, test_bones, h);
     sup_parallel(&h->context, in->vertex_count, VERTEX_GRAIN, find_sources, h);
-    heat_blind_pieces(h);
+    heat_unreached_components(h);
     result = equilibrium(h, out, error);
     if (result == SUP_OK) normalise(h, out);
     return result;
@@ -447,9 +447,10 @@ sup_result sup_weights_heat(const sup_weights_input *input, const sup_weights_ou
     if (input == NULL || output == NULL || output->joints == NULL || output->weights == NULL ||
         input->max_influences < 1 || input->vertex_count < 0 || input->triangle_count < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "rig.weights.argument", "",
-                        "Bone heat weights need a mesh, bones and room for at least one influence a vertex.");
+                        "Bone heat needs a mesh, bones, output arrays and at least one influence per vertex.");
     if (input->joint_count < 1 || input->joint_count > INT32_MAX / BONE_SAMPLES)
-        return sup_fail(error, SUP_ERROR_DATA, "rig.weights.joints", "", "There are no bones to take weights from.");
+        return sup_fail(error, SUP_ERROR_DATA, "rig.weights.joints", "",
+                        "Bone heat needs at least one bone, and not too many.");
     heat h = {.in = input, .context = sup_context_resolve(input->context)};
     h.arena = sup_arena_create(&h.context.allocator);
     sup_result result = run(&h, output, error);

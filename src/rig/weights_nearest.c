@@ -1,31 +1,32 @@
-/* weights_nearest.c - weights by the nearest bone, shared near its ends.
+/* weights_nearest.c - weights of the nearest bone, blended equally with its neighbours near its ends.
  *
  * N. Abu Rumman, Position based skinning for interactive character animation, PhD thesis, Sapienza 2016, section 4.2,
- * eq. 4.1. With u the place of a vertex along its nearest bone (0 at the head, 1 at the tail, not clamped): for
- * 1/6 <= u <= 5/6 the bone has it alone, else the n bones that meet at that end share it by 1/n each, at most 3.
+ * eq. 4.1. With u the parameter of a vertex along its nearest bone (0 at the head, 1 at the tail, not clamped): for
+ * 1/6 <= u <= 5/6 the bone has weight 1, else the n bones connected at that end have weight 1/n each, n at most 3.
  *
- * The thesis leaves open which 3 bones stay when more meet, and what a bone without length does. Here the bone itself
- * stays and then those nearest to the vertex; a bone without length counts as its head end. A joint is a bone; at its
- * head its parent meets it, and siblings that start in the same place; at its tail its children. */
+ * The thesis does not say which 3 bones are used if more are connected, nor how to treat a bone of length zero. Here
+ * the nearest bone is always used, then the connected bones nearest to the vertex; a bone of length zero has u = 0.
+ * Every joint is a bone; connected at its head are its parent and siblings with the same head, at its tail its
+ * children. */
 #include "rig/weights.h"
 
 #include "math/vec3.h"
 
-enum { MOST_BONES = 3, GRAIN = 1024 };
+enum { MAX_BONES = 3, GRAIN = 1024 };
 
 typedef struct nearest_work {
     const sup_weights_input *input;
     const sup_weights_output *output;
     const int32_t *child_first; /* [joint_count+1] */
-    const int32_t *children;    /* [joint_count] children by parent, rising */
-    double same_place;          /* distance below which two joints are in one place */
+    const int32_t *children;    /* [joint_count] children by parent, ascending */
+    double same_position;       /* distance below which two joints have the same position */
 } nearest_work;
 
-/* The bones that share a vertex: the nearest one first. */
+/* Bones with influence on a vertex, the nearest one first. */
 typedef struct bone_set {
     int32_t count;
-    int32_t joint[MOST_BONES];
-    double distance[MOST_BONES];
+    int32_t joint[MAX_BONES];
+    double distance[MAX_BONES];
 } bone_set;
 
 static double bone_distance(const sup_weights_input *in, sup_vec3d p, int32_t joint)
@@ -34,13 +35,13 @@ static double bone_distance(const sup_weights_input *in, sup_vec3d p, int32_t jo
     return sup_v3_distance(p, sup_v3_lerp(a, b, sup_v3_segment_parameter(p, a, b)));
 }
 
-/* Keeps the own bone in place 0 and the nearest of the others behind it. */
+/* Inserts a bone by distance; the bone at index 0 stays first. */
 static void add_bone(bone_set *set, int32_t joint, double distance)
 {
     int32_t k = set->count;
-    if (k < MOST_BONES)
+    if (k < MAX_BONES)
         set->count++;
-    else if (distance < set->distance[--k]) /* takes the last place */
+    else if (distance < set->distance[--k]) /* replaces the last one */
         set->distance[k] = distance;
     else
         return;
@@ -62,7 +63,7 @@ static void add_head_bones(const nearest_work *work, sup_vec3d p, int32_t joint,
     for (int32_t k = work->child_first[parent]; k < work->child_first[parent + 1]; k++) {
         int32_t sibling = work->children[k];
         sup_vec3d other = sup_v3_load(in->bone_head + 3 * (size_t)sibling);
-        if (sibling != joint && sup_v3_distance(head, other) <= work->same_place)
+        if (sibling != joint && sup_v3_distance(head, other) <= work->same_position)
             add_bone(set, sibling, bone_distance(in, p, sibling));
     }
 }
@@ -81,7 +82,7 @@ static int32_t nearest_bone(const sup_weights_input *in, sup_vec3d p, double *di
     return best;
 }
 
-static void weigh_vertex(const nearest_work *work, int32_t v)
+static void vertex_weights(const nearest_work *work, int32_t v)
 {
     const sup_weights_input *in = work->input;
     sup_vec3d p = sup_v3_load(in->positions + 3 * (size_t)v);
@@ -106,18 +107,18 @@ static void weigh_vertex(const nearest_work *work, int32_t v)
     }
     for (int32_t k = 0; k < count; k++) {
         joints[k] = set.joint[k];
-        weights[k] = 1.0f / (float)count; /* eq. 4.1, after the cut to 3 */
+        weights[k] = 1.0f / (float)count; /* eq. 4.1, after the limit of 3 */
     }
 }
 
-static void weigh_piece(void *work, int32_t begin, int32_t end, int32_t worker)
+static void weights_task(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++)
-        weigh_vertex(work, v);
+        vertex_weights(work, v);
 }
 
-/* Extent of the bones' heads and tails. */
+/* Diagonal of the bounding box of all heads and tails. */
 static double skeleton_size(const sup_weights_input *in)
 {
     sup_vec3d low = sup_v3(INFINITY, INFINITY, INFINITY), high = sup_v3(-INFINITY, -INFINITY, -INFINITY);
@@ -132,7 +133,8 @@ static double skeleton_size(const sup_weights_input *in)
 sup_result sup_weights_nearest(const sup_weights_input *input, const sup_weights_output *output, sup_error *error)
 {
     if (input->joint_count < 1 || input->max_influences < 1)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "weights.nearest", "", "Weights need a bone and an influence.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "weights.nearest", "",
+                        "Weights need at least one bone and one influence per vertex.");
     const sup_allocator *allocator = &input->context->allocator;
     sup_arena scratch = sup_arena_create(allocator);
     int32_t *first = sup_arena_alloc(&scratch, (size_t)input->joint_count + 2, sizeof *first);
@@ -141,7 +143,7 @@ sup_result sup_weights_nearest(const sup_weights_input *input, const sup_weights
         sup_arena_destroy(&scratch);
         return sup_fail_memory(error, "weights");
     }
-    /* Counts go two places up, so that filling leaves the starts in place. */
+    /* Counting sort by parent: counts are stored at index + 2, so that `first` holds the starts after filling. */
     for (int32_t j = 0; j < input->joint_count; j++)
         if (input->joint_parent[j] >= 0) first[input->joint_parent[j] + 2]++;
     for (int32_t j = 2; j <= input->joint_count + 1; j++)
@@ -149,7 +151,7 @@ sup_result sup_weights_nearest(const sup_weights_input *input, const sup_weights
     for (int32_t j = 0; j < input->joint_count; j++)
         if (input->joint_parent[j] >= 0) children[first[input->joint_parent[j] + 1]++] = j;
     nearest_work work = {input, output, first, children, 1e-6 * skeleton_size(input)};
-    sup_parallel(input->context, input->vertex_count, GRAIN, weigh_piece, &work);
+    sup_parallel(input->context, input->vertex_count, GRAIN, weights_task, &work);
     sup_arena_destroy(&scratch);
     return SUP_OK;
 }

@@ -39,7 +39,7 @@ sup_result sup_scene_mesh(const sup_context *context, const sup_scene_spec *spec
     if (result != SUP_OK) return result;
     sup_remesh_def remesh = {.context = context,
                              .field = iso.field,
-                             .rounds = 5,
+                             .iterations = 5,
                              .subdivisions = subdivisions,
                              .gradation = 0.25,
                              .vertex_target = spec->mirrored ? 0.5 * vertices : vertices};

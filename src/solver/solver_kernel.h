@@ -11,7 +11,7 @@
 
 SUP_ELEMENT sup_wide3 gather(const float *copy, const uint16_t *corner)
 {
-    sup_wide4 v = sup_simd_rows_gather16(copy, corner);
+    sup_wide4 v = sup_wide4_gather16(copy, corner);
     return (sup_wide3){v.x, v.y, v.z};
 }
 
@@ -51,7 +51,7 @@ SUP_ELEMENT void add_vectors(float *sum, const uint16_t *target, sup_wide v)
 SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 {
     sup_wide rows[4] = {v.x, v.y, v.z, sup_wide_splat(0.0f)};
-    sup_simd_rows_transpose(rows);
+    sup_wide4_transpose(rows);
     for (int k = 0; k < 4; k++)
         add_vectors(sum, target + k, rows[k]);
 }

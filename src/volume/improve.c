@@ -8,7 +8,7 @@ static const double good_inside = 0.55;  /* sine of 33 degrees: enough to smooth
 static const double near_skin = 0.75;    /* leaves: a vertex farther away spans a hole and is not attracted */
 
 typedef struct improver {
-    const sup_solid *solid;
+    const sup_mesh_sdf *solid;
     sup_isosurface_stuffing *mesh;
     int32_t *first, *around; /* tetrahedra of a vertex: [first, next) of around, 4 tet + corner */
     uint8_t *surface_edge;   /* [tet_count] bits of the edges that lie in the surface */
@@ -126,7 +126,7 @@ static void mark_surface(improver *m)
         }
 }
 
-sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t passes,
+sup_result sup_improve(const sup_context *context, const sup_mesh_sdf *solid, int32_t passes,
                        sup_isosurface_stuffing *stuffing, sup_error *error)
 {
     improver m = {.solid = solid, .mesh = stuffing};

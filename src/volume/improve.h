@@ -11,7 +11,7 @@
 
 #include "volume/isosurface_stuffing.h"
 
-sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t passes,
+sup_result sup_improve(const sup_context *context, const sup_mesh_sdf *solid, int32_t passes,
                        sup_isosurface_stuffing *stuffing, sup_error *error);
 
 /* Smallest sine of the six dihedral angles; 0 or less for a tetrahedron with zero or negative volume. */

@@ -11,7 +11,7 @@ static const double alpha_long = 0.24999, alpha_short = 0.41189, alpha_diagonal 
 static const double reach = 3.0; /* leaves: distances farther away are not needed */
 
 typedef struct stuffing_work {
-    const sup_solid *solid;
+    const sup_mesh_sdf *solid;
     const sup_lattice *lattice;
     double *value;       /* [vertex_count] negative inside, 0 once warped */
     sup_vec3d *position; /* [vertex_count] moved by warping */
@@ -35,7 +35,7 @@ static void evaluate_vertices(void *work, int32_t begin, int32_t end, int32_t wo
     for (int32_t v = begin; v < end; v++) {
         double size = leaf_size(w->lattice, v);
         w->position[v] = sup_lattice_position(w->lattice, v);
-        sup_solid_nearest at = sup_solid_distance(w->solid, w->position[v], reach * size);
+        sup_mesh_sdf_nearest at = sup_mesh_sdf_distance(w->solid, w->position[v], reach * size);
         w->value[v] = at.distance;
         double minimum = 1e-9 * size; /* zero is reserved for warped vertices */
         if (w->lattice->thread[v] && at.distance > -minimum)
@@ -53,7 +53,7 @@ static double find_cut(const stuffing_work *w, int32_t a, int32_t b)
     for (int step = 0; step < CUT_STEPS; step++) {
         double t = low + (high - low) * f_low / (f_low - f_high);
         sup_vec3d p = sup_v3_lerp(w->position[a], w->position[b], t);
-        double f = sup_solid_distance(w->solid, p, limit).distance;
+        double f = sup_mesh_sdf_distance(w->solid, p, limit).distance;
         if ((f < 0.0) == (f_low < 0.0)) {
             low = t;
             f_low = f;
@@ -395,7 +395,7 @@ static bool hand_over(stuffing_work *w, sup_isosurface_stuffing *stuffing)
     return true;
 }
 
-sup_result sup_isosurface_stuff(const sup_context *context, const sup_solid *solid, const sup_lattice *lattice,
+sup_result sup_isosurface_stuff(const sup_context *context, const sup_mesh_sdf *solid, const sup_lattice *lattice,
                                 sup_isosurface_stuffing *stuffing, sup_error *error)
 {
     stuffing_work w = {.solid = solid, .lattice = lattice, .allocator = context->allocator};

@@ -29,7 +29,7 @@ typedef struct sup_isosurface_stuffing {
     sup_arena arena;
 } sup_isosurface_stuffing;
 
-sup_result sup_isosurface_stuff(const sup_context *context, const sup_solid *solid, const sup_lattice *lattice,
+sup_result sup_isosurface_stuff(const sup_context *context, const sup_mesh_sdf *solid, const sup_lattice *lattice,
                                 sup_isosurface_stuffing *stuffing, sup_error *error);
 void sup_isosurface_stuffing_free(sup_isosurface_stuffing *stuffing);
 

@@ -67,7 +67,7 @@ static void to_units(const sup_lattice *l, sup_vec3d p, int32_t units[3])
     units[2] = (int32_t)q.z;
 }
 
-static bool make_roots(const sup_solid *solid, sup_lattice *l)
+static bool make_roots(const sup_mesh_sdf *solid, sup_lattice *l)
 {
     double diagonal = 0.5 * 1.7320508075688772 * ROOT_BLOCK * l->base;
     for (int32_t z = 0; z < l->size[2]; z += ROOT_BLOCK)
@@ -76,7 +76,7 @@ static bool make_roots(const sup_solid *solid, sup_lattice *l)
                 sup_vec3d middle = sup_v3_madd(
                     l->origin, l->base, sup_v3(x + 0.5 * ROOT_BLOCK, y + 0.5 * ROOT_BLOCK, z + 0.5 * ROOT_BLOCK));
                 double limit = diagonal + 2.0 * l->base;
-                bool keep = sup_solid_distance(solid, middle, limit).distance < limit;
+                bool keep = sup_mesh_sdf_distance(solid, middle, limit).distance < limit;
                 for (int32_t i = 0; i < ROOT_BLOCK * ROOT_BLOCK * ROOT_BLOCK; i++) {
                     int32_t at[3] = {x + i % ROOT_BLOCK, y + i / ROOT_BLOCK % ROOT_BLOCK,
                                      z + i / (ROOT_BLOCK * ROOT_BLOCK)};
@@ -113,7 +113,7 @@ static bool balance(sup_lattice *l)
     return true;
 }
 
-sup_result sup_lattice_size(const sup_solid *solid, double base, int32_t size[3], sup_error *error)
+sup_result sup_lattice_size(const sup_mesh_sdf *solid, double base, int32_t size[3], sup_error *error)
 {
     sup_vec3d extent = sup_v3_sub(solid->upper, solid->lower);
     const double along[3] = {extent.x, extent.y, extent.z};
@@ -130,7 +130,7 @@ sup_result sup_lattice_size(const sup_solid *solid, double base, int32_t size[3]
     return SUP_OK;
 }
 
-static sup_result grow(const sup_solid *solid, sup_lattice *l, sup_lattice_level_fn *level_of, const void *user,
+static sup_result grow(const sup_mesh_sdf *solid, sup_lattice *l, sup_lattice_level_fn *level_of, const void *user,
                        sup_error *error)
 {
     sup_result result = sup_lattice_size(solid, l->base, l->size, error);
@@ -400,7 +400,8 @@ static int32_t nearest_vertex(const sup_lattice *l, const vertex_table *table, c
 }
 
 /* Marks the vertices nearest to the middles of samples that are thin relative to the leaf there. */
-static uint8_t *mark_nearest(sup_lattice *l, const vertex_table *table, int32_t count, const sup_solid_sample *samples)
+static uint8_t *mark_nearest(sup_lattice *l, const vertex_table *table, int32_t count,
+                             const sup_mesh_sdf_sample *samples)
 {
     uint8_t *mark = sup_arena_alloc(&l->arena, (size_t)l->vertex_count, sizeof *mark);
     for (int32_t i = 0; mark != NULL && i < count; i++) {
@@ -416,7 +417,7 @@ static uint8_t *mark_nearest(sup_lattice *l, const vertex_table *table, int32_t 
 }
 
 /* Thin features take precedence; gaps get the vertices that remain. */
-static bool mark_thin(sup_lattice *l, const sup_solid *solid, const vertex_table *table)
+static bool mark_thin(sup_lattice *l, const sup_mesh_sdf *solid, const vertex_table *table)
 {
     l->thread = mark_nearest(l, table, solid->sample_count, solid->samples);
     l->gap = mark_nearest(l, table, solid->gap_count, solid->gaps);
@@ -426,7 +427,7 @@ static bool mark_thin(sup_lattice *l, const sup_solid *solid, const vertex_table
     return true;
 }
 
-sup_result sup_lattice_create(const sup_context *context, const sup_solid *solid, double base,
+sup_result sup_lattice_create(const sup_context *context, const sup_mesh_sdf *solid, double base,
                               sup_lattice_level_fn *level_of, const void *user, sup_lattice *lattice, sup_error *error)
 {
     sup_lattice made = {.base = base, .unit = base / SUP_LATTICE_BASE, .allocator = context->allocator};

@@ -50,12 +50,12 @@ typedef struct sup_lattice {
 } sup_lattice;
 
 /* Leaves of side `base` that cover the solid, refined to the level that `level_of` (NULL: 0) returns at its samples,
- * which sup_solid_measure makes. */
-typedef int32_t sup_lattice_level_fn(const void *user, const sup_solid_sample *sample, double base);
-sup_result sup_lattice_create(const sup_context *context, const sup_solid *solid, double base,
+ * which sup_mesh_sdf_measure makes. */
+typedef int32_t sup_lattice_level_fn(const void *user, const sup_mesh_sdf_sample *sample, double base);
+sup_result sup_lattice_create(const sup_context *context, const sup_mesh_sdf *solid, double base,
                               sup_lattice_level_fn *level_of, const void *user, sup_lattice *lattice, sup_error *error);
 /* Number of leaves of side `base` along each axis; fails if there would be too many of them. */
-sup_result sup_lattice_size(const sup_solid *solid, double base, int32_t size[3], sup_error *error);
+sup_result sup_lattice_size(const sup_mesh_sdf *solid, double base, int32_t size[3], sup_error *error);
 void sup_lattice_free(sup_lattice *lattice);
 
 static inline sup_vec3d sup_lattice_position(const sup_lattice *lattice, int32_t vertex)

@@ -17,13 +17,13 @@ static const double narrow = 0.5;        /* of the reach: wider gaps contain ver
 static const double around_gap =
     5.0; /* in spacings, or in gap widths: sides connected within this radius are neighbours */
 
-static sup_vec3d corner(const sup_solid *solid, int32_t triangle, int k)
+static sup_vec3d corner(const sup_mesh_sdf *solid, int32_t triangle, int k)
 {
     return sup_v3_load(solid->positions + 3 * (size_t)solid->triangles[3 * (size_t)triangle + (size_t)k]);
 }
 
 /* Copies the triangles that have three distinct corners. */
-static bool copy_triangles(sup_solid *solid, int32_t count, const int32_t *triangles)
+static bool copy_triangles(sup_mesh_sdf *solid, int32_t count, const int32_t *triangles)
 {
     solid->triangles = sup_arena_alloc(&solid->arena, 3 * (size_t)count, sizeof *solid->triangles);
     solid->triangle_source = sup_arena_alloc(&solid->arena, (size_t)count, sizeof *solid->triangle_source);
@@ -37,7 +37,7 @@ static bool copy_triangles(sup_solid *solid, int32_t count, const int32_t *trian
     return true;
 }
 
-static void find_box(sup_solid *solid)
+static void find_box(sup_mesh_sdf *solid)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (size_t i = 0; i < 3 * (size_t)solid->triangle_count; i++)
@@ -52,7 +52,7 @@ static void find_box(sup_solid *solid)
 
 /* Flips the shells whose volume about their centroid is negative; shells that are wide open have no meaningful
  * volume. */
-static bool orient_shells(sup_solid *solid, int32_t vertex_count)
+static bool orient_shells(sup_mesh_sdf *solid, int32_t vertex_count)
 {
     solid->component = sup_arena_alloc(&solid->arena, (size_t)vertex_count, sizeof *solid->component);
     if (solid->component == NULL) return false;
@@ -93,7 +93,7 @@ static bool orient_shells(sup_solid *solid, int32_t vertex_count)
     return true;
 }
 
-static sup_result build(const sup_context *context, sup_solid *solid, int32_t vertex_count, int32_t triangle_count,
+static sup_result build(const sup_context *context, sup_mesh_sdf *solid, int32_t vertex_count, int32_t triangle_count,
                         const int32_t *triangles, sup_error *error)
 {
     if (!copy_triangles(solid, triangle_count, triangles) || !orient_shells(solid, vertex_count))
@@ -108,21 +108,21 @@ static sup_result build(const sup_context *context, sup_solid *solid, int32_t ve
     return sup_bvh_create(context, solid->positions, solid->triangle_count, solid->triangles, &solid->bvh, error);
 }
 
-sup_result sup_solid_create(const sup_context *context, int32_t vertex_count, const float *positions,
-                            int32_t triangle_count, const int32_t *triangles, sup_solid *solid, sup_error *error)
+sup_result sup_mesh_sdf_create(const sup_context *context, int32_t vertex_count, const float *positions,
+                               int32_t triangle_count, const int32_t *triangles, sup_mesh_sdf *solid, sup_error *error)
 {
-    sup_solid made = {.vertex_count = vertex_count, .positions = positions};
+    sup_mesh_sdf made = {.vertex_count = vertex_count, .positions = positions};
     made.arena = sup_arena_create(&context->allocator);
     sup_result result = build(context, &made, vertex_count, triangle_count, triangles, error);
     if (result != SUP_OK) {
-        sup_solid_free(&made);
+        sup_mesh_sdf_free(&made);
         return result;
     }
     *solid = made;
     return SUP_OK;
 }
 
-void sup_solid_free(sup_solid *solid)
+void sup_mesh_sdf_free(sup_mesh_sdf *solid)
 {
     if (solid->bvh.nodes != NULL) sup_bvh_free(&solid->bvh);
     if (solid->winding.nodes != NULL) sup_winding_destroy(&solid->winding);
@@ -130,31 +130,31 @@ void sup_solid_free(sup_solid *solid)
     memset(solid, 0, sizeof *solid);
 }
 
-static bool is_inside(const sup_solid *solid, sup_vec3d p)
+static bool is_inside(const sup_mesh_sdf *solid, sup_vec3d p)
 {
     return sup_winding_number(&solid->winding, p) > inside_winding;
 }
 
-sup_solid_nearest sup_solid_distance(const sup_solid *solid, sup_vec3d p, double limit)
+sup_mesh_sdf_nearest sup_mesh_sdf_distance(const sup_mesh_sdf *solid, sup_vec3d p, double limit)
 {
     sup_bvh_nearest at = sup_bvh_closest(&solid->bvh, p, limit);
     double distance = at.triangle >= 0 ? at.distance : limit;
-    sup_solid_nearest nearest = {is_inside(solid, p) ? -distance : distance, at.triangle};
+    sup_mesh_sdf_nearest nearest = {is_inside(solid, p) ? -distance : distance, at.triangle};
     return nearest;
 }
 
 /* --- Thickness --- */
 typedef struct measuring {
-    sup_solid *solid;
+    sup_mesh_sdf *solid;
     double spacing, reach;
-    int32_t *first;            /* [triangle_count+1] samples of a triangle are [first, next) */
-    sup_solid_sample *samples; /* of all triangles; thickness INFINITY beyond reach */
-    sup_solid_sample *gaps;    /* the same for the outside */
+    int32_t *first;               /* [triangle_count+1] samples of a triangle are [first, next) */
+    sup_mesh_sdf_sample *samples; /* of all triangles; thickness INFINITY beyond reach */
+    sup_mesh_sdf_sample *gaps;    /* the same for the outside */
     sup_adjacency around;
 } measuring;
 
 typedef struct crossing {
-    const sup_solid *solid;
+    const sup_mesh_sdf *solid;
     sup_vec3d origin, direction;
     double step; /* offset beyond a hit before the next ray */
 } crossing;
@@ -235,7 +235,7 @@ static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middl
  * none. */
 static double measure_gap(const measuring *m, int32_t t, sup_vec3d p, sup_vec3d normal)
 {
-    const sup_solid *solid = m->solid;
+    const sup_mesh_sdf *solid = m->solid;
     sup_bvh_ray ray = {p, normal, touching * m->spacing, narrow * m->reach, gap_ends, NULL};
     sup_bvh_hit hit;
     if (!sup_bvh_ray_first(&solid->bvh, &ray, &hit)) return INFINITY;
@@ -266,11 +266,11 @@ static void measure_triangles(void *work, int32_t begin, int32_t end, int32_t wo
                 double thickness = flat ? INFINITY : measure_point(m, p, normal);
                 double gap = flat ? INFINITY : measure_gap(m, t, p, normal);
                 if (thickness < INFINITY)
-                    m->samples[at] = (sup_solid_sample){p, sup_v3_madd(p, -0.5 * thickness, normal), thickness};
+                    m->samples[at] = (sup_mesh_sdf_sample){p, sup_v3_madd(p, -0.5 * thickness, normal), thickness};
                 else
                     m->samples[at].thickness = INFINITY;
                 if (gap < INFINITY)
-                    m->gaps[at] = (sup_solid_sample){p, sup_v3_madd(p, 0.5 * gap, normal), gap};
+                    m->gaps[at] = (sup_mesh_sdf_sample){p, sup_v3_madd(p, 0.5 * gap, normal), gap};
                 else
                     m->gaps[at].thickness = INFINITY;
                 at++;
@@ -296,8 +296,8 @@ static int64_t count_samples(measuring *m)
 }
 
 /* Keeps the samples within reach. */
-static bool keep_samples(sup_solid *solid, sup_solid_sample *all, int64_t total, int32_t *count,
-                         sup_solid_sample **kept)
+static bool keep_samples(sup_mesh_sdf *solid, sup_mesh_sdf_sample *all, int64_t total, int32_t *count,
+                         sup_mesh_sdf_sample **kept)
 {
     *count = 0;
     for (int64_t i = 0; i < total; i++)
@@ -306,8 +306,8 @@ static bool keep_samples(sup_solid *solid, sup_solid_sample *all, int64_t total,
     return *kept != NULL;
 }
 
-sup_result sup_solid_measure(const sup_context *context, sup_solid *solid, double spacing, double reach,
-                             sup_error *error)
+sup_result sup_mesh_sdf_measure(const sup_context *context, sup_mesh_sdf *solid, double spacing, double reach,
+                                sup_error *error)
 {
     measuring m = {.solid = solid, .spacing = spacing, .reach = reach};
     sup_result result = sup_adjacency_create(&context->allocator, solid->vertex_count, solid->triangle_count,

@@ -20,7 +20,7 @@ typedef struct mesher {
     const sup_context *context;
     const sup_tetmesh_def *def;
     int32_t levels; /* maximum number of halvings */
-    sup_solid solid;
+    sup_mesh_sdf solid;
     double reach; /* of the measured thickness */
     bool stuffed;
     sup_isosurface_stuffing stuffing; /* best so far */
@@ -34,7 +34,7 @@ sup_tetmesh_def sup_default_tetmesh_def(void)
     return def;
 }
 
-static int32_t level_at(const void *user, const sup_solid_sample *sample, double base)
+static int32_t level_at(const void *user, const sup_mesh_sdf_sample *sample, double base)
 {
     const mesher *m = user;
     const double *enough = thick_enough + (SUP_LATTICE_LEVELS - 1 - m->levels);
@@ -54,7 +54,7 @@ static sup_result try_spacing(mesher *m, double spacing, int32_t *count, sup_err
     if (result != SUP_OK) return result;
     if (m->reach < SUP_LATTICE_THIN * spacing) {
         m->reach = 1.2 * SUP_LATTICE_THIN * spacing;
-        result = sup_solid_measure(m->context, &m->solid, sample_spacing * spacing, m->reach, error);
+        result = sup_mesh_sdf_measure(m->context, &m->solid, sample_spacing * spacing, m->reach, error);
         if (result != SUP_OK) return result;
     }
     result = sup_lattice_create(m->context, &m->solid, spacing, level_at, m, &lattice, error);
@@ -78,7 +78,7 @@ static sup_result try_spacing(mesher *m, double spacing, int32_t *count, sup_err
 }
 
 /* A lattice of spacing h has 12 tetrahedra in h^3, and about as many for every h^2 of the surface. */
-static double first_guess(const sup_solid *solid, double target)
+static double first_guess(const sup_mesh_sdf *solid, double target)
 {
     double area = solid->winding.area, volume = fabs(solid->winding.volume);
     double low = 0.0, high = sqrt(area);
@@ -270,7 +270,7 @@ static bool find_surface(sup_tetmesh *mesh)
 /* Finds the component of the tetrahedra that contains the vertices of each shell of the skin. */
 static sup_result match_shells(const mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup_error *error)
 {
-    const sup_solid *solid = &m->solid;
+    const sup_mesh_sdf *solid = &m->solid;
     sup_bvh surface;
     sup_result result =
         sup_bvh_create(m->context, mesh->positions, mesh->triangle_count, mesh->triangles, &surface, error);
@@ -381,12 +381,12 @@ sup_result sup_tetmesh_create(const sup_context *context, int32_t vertex_count, 
     if (result != SUP_OK) return result;
     mesher m = {.context = context, .def = &wanted, .levels = SUP_LATTICE_LEVELS - 1};
     if (wanted.levels != 0 && wanted.levels < m.levels) m.levels = wanted.levels > 0 ? wanted.levels : 0;
-    result = sup_solid_create(context, vertex_count, positions, triangle_count, triangles, &m.solid, error);
+    result = sup_mesh_sdf_create(context, vertex_count, positions, triangle_count, triangles, &m.solid, error);
     if (result != SUP_OK) return result;
     sup_tetmesh made = {.arena = sup_arena_create(&context->allocator)};
     result = fill(&m, vertex_count, &made, error);
     if (m.stuffed) sup_isosurface_stuffing_free(&m.stuffing);
-    sup_solid_free(&m.solid);
+    sup_mesh_sdf_free(&m.solid);
     if (result == SUP_OK)
         *mesh = made;
     else

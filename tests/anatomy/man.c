@@ -81,7 +81,7 @@ static sup_shape surface_of(int layer, double cell, double **positions, int32_t 
     if (layer == 0) { /* uniform triangles */
         sup_remesh_def remesh = {.context = &context,
                                  .field = def.field,
-                                 .rounds = 6,
+                                 .iterations = 6,
                                  .gradation = 0.2,
                                  .vertex_target = 1.1 / (cell * cell)};
         CHECK_OK(sup_remesh(&remesh, &(sup_field){one, NULL}, &surface, &error), error);

@@ -88,10 +88,10 @@ TEST(wrap_closes_rings_of_bones)
     for (int32_t i = 0; i < 3 * skin.shape.vertex_count; i++)
         outside[i] = (float)skin.positions[i];
     sup_context context = sup_context_resolve(NULL);
-    sup_solid bones, body;
+    sup_mesh_sdf bones, body;
     sup_error error = {0};
-    CHECK_OK(sup_solid_create(&context, n * BARS, positions, t * BARS, triangles, &bones, &error), error);
-    CHECK_OK(sup_solid_create(&context, skin.shape.vertex_count, outside, skin.shape.triangle_count, skin.triangles,
+    CHECK_OK(sup_mesh_sdf_create(&context, n * BARS, positions, t * BARS, triangles, &bones, &error), error);
+    CHECK_OK(sup_mesh_sdf_create(&context, skin.shape.vertex_count, outside, skin.shape.triangle_count, skin.triangles,
                               &body, &error),
              error);
     sup_wrap_def def = {&bones, 1, &body, 0.008, 0.05, 0.003, 0.004, 2000};
@@ -116,8 +116,8 @@ TEST(wrap_closes_rings_of_bones)
     free(triangles);
     free(outside);
     sup_surface_free(&wrap);
-    sup_solid_free(&bones);
-    sup_solid_free(&body);
+    sup_mesh_sdf_free(&bones);
+    sup_mesh_sdf_free(&body);
     shape_free(&skin);
     shape_free(&sphere);
 }

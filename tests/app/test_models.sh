@@ -36,7 +36,7 @@ refuse 1 "weights with a model" 'weights' "$supple" bake $scene -o x.pc2 --model
 refuse 2 "model of another character" 'another character' "$supple" bake scene:arm@0.25 -o x.pc2 --model m.supple
 run 0 "bind a triangle" "$supple" bind flat.gltf -o flat.supple --method linear --quiet
 joints="2, 1" triangle_gltf >twin.gltf
-refuse 2 "model of another character with the same counts" 'not the same shape or skeleton' \
+refuse 2 "model of another character with the same counts" 'vertices, triangles or bones differ' \
     "$supple" bake twin.gltf -o x.glb --model flat.supple
 refuse 2 "model that is not there" 'gone.supple' "$supple" bake $scene -o x.pc2 --model gone.supple
 refuse 2 "not a model" 'not a Supple model' "$supple" bake $scene -o x.pc2 --model default.pc2

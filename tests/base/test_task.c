@@ -1,4 +1,4 @@
-/* Every element is visited once, in pieces that do not depend on the number of threads. */
+/* Every element is visited once, in chunks that do not depend on the number of threads. */
 #include "base/base.h"
 #include "test.h"
 
@@ -46,7 +46,7 @@ TEST(parallel_visits_every_element_once)
     }
 }
 
-TEST(thread_pool_refuses_silly_counts)
+TEST(thread_pool_rejects_invalid_counts)
 {
     sup_thread_pool *pool = NULL;
     sup_error error;

@@ -1,8 +1,8 @@
-/* Formatting and parsing agree with the C library, without its locale. */
+/* Formatting and parsing match the C library, independent of the locale. */
 #include "base/base.h"
 #include "test.h"
 
-TEST(format_writes_what_printf_writes)
+TEST(format_matches_printf)
 {
     char ours[128];
     const double numbers[] = {0.0,   1.0,    -1.5,   3.14159265, 1e-4, 1e-5, 123456.0, 1234567.0, 0.1,
@@ -54,7 +54,7 @@ TEST(parse_double_matches_strtod)
     }
 }
 
-TEST(parse_double_refuses_what_is_no_number)
+TEST(parse_double_rejects_invalid_text)
 {
     const char *texts[] = {"", "-", ".", "e5", "abc", "-.e1"};
     double value;

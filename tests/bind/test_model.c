@@ -1,4 +1,4 @@
-/* Binding, the model block, and loading one from bytes that may say anything. */
+/* Binding, the model block, and loading models from untrusted bytes. */
 #include "bind/model.h"
 #include "methods/skin_fixture.h"
 #include "scene.h"
@@ -14,7 +14,7 @@ static sup_model *bind_sample(skin_fixture *f, const char *method)
     return model;
 }
 
-TEST(a_model_knows_its_counts_and_its_method)
+TEST(model_has_its_counts_and_method)
 {
     skin_fixture f = fixture_random(1, 300, 7, 4, 3);
     f.morphs[1].default_weight = 0.25f;
@@ -41,7 +41,7 @@ TEST(a_model_knows_its_counts_and_its_method)
 TEST(nodes_without_joints_follow_their_parents_in_the_bind_pose)
 {
     skin_fixture f = fixture_random(2, 20, 3, 2, 0);
-    f.nodes[0].parent = 2; /* a helper below joint 1 */
+    f.nodes[0].parent = 2; /* a helper node below joint 1 */
     f.nodes[0].rest.translation.x = 2.0f;
     int32_t order[4] = {1, 2, 3, 0};
     memcpy(f.node_order, order, sizeof order);
@@ -60,7 +60,7 @@ static sup_result add_four(const sup_bind_input *input, sup_model_builder *build
     float *floats = sup_model_add(builder, "floats", SUP_ARRAY_FLOAT, 3);
     unsigned char *bytes = sup_model_add(builder, "bytes", SUP_ARRAY_BYTE, 5);
     double *doubles = sup_model_add(builder, "doubles", SUP_ARRAY_DOUBLE, 0);
-    if (floats == NULL || bytes == NULL || doubles == NULL) return SUP_OK; /* forgets to say so */
+    if (floats == NULL || bytes == NULL || doubles == NULL) return SUP_OK; /* does not report the failure */
     floats[2] = 4.5f;
     bytes[4] = 7;
     if (kind == 1) sup_model_add(builder, "floats", SUP_ARRAY_BYTE, 1);
@@ -84,7 +84,7 @@ static const sup_param kind_param = {"kind", "", SUP_PARAM_INT, 0, 6, 0, NULL, f
 static const sup_method own = {
     .name = "own", .version = 3, .params = &kind_param, .param_count = 1, .bind = add_four, .step = no_step};
 
-TEST(methods_that_misuse_the_builder_are_told)
+TEST(misuse_of_the_builder_is_reported)
 {
     skin_fixture f = fixture_random(3, 10, 2, 2, 0);
     for (int kind = 0; kind <= 6; kind++) {
@@ -113,7 +113,7 @@ TEST(methods_that_misuse_the_builder_are_told)
     fixture_destroy(&f);
 }
 
-TEST(every_refused_allocation_is_an_error_without_leak)
+TEST(every_failed_allocation_is_an_error_without_leak)
 {
     skin_fixture f = fixture_random(4, 600, 9, 4, 2);
     sup_model *sample = bind_sample(&f, "dualquat");
@@ -157,7 +157,7 @@ TEST(binding_can_be_cancelled)
     fixture_destroy(&f);
 }
 
-TEST(rigs_that_cannot_be_skinned_are_refused)
+TEST(invalid_rigs_are_rejected)
 {
     for (int kind = 0; kind < 8; kind++) {
         skin_fixture f = fixture_random(6, 50, 5, 3, 1);
@@ -232,7 +232,7 @@ static void *data_of(unsigned char *block, const char *name)
     return block + entry_of(block, name)->offset;
 }
 
-TEST(damaged_headers_and_tables_are_refused_by_name)
+TEST(damaged_headers_and_tables_are_rejected)
 {
     skin_fixture f = fixture_random(8, 200, 6, 4, 1);
     sup_model *model = bind_sample(&f, "linear");
@@ -281,7 +281,7 @@ TEST(damaged_headers_and_tables_are_refused_by_name)
     fixture_destroy(&f);
 }
 
-TEST(lying_arrays_are_refused_before_any_step)
+TEST(invalid_arrays_are_rejected_on_load)
 {
     skin_fixture f = fixture_random(9, 200, 40, 6, 1);
     sup_model *model = bind_sample(&f, "linear");
@@ -320,21 +320,21 @@ TEST(lying_arrays_are_refused_before_any_step)
     fixture_destroy(&f);
 }
 
-TEST(every_truncation_and_many_flipped_bytes_are_refused)
+TEST(truncated_and_corrupted_models_are_rejected)
 {
     skin_fixture f = fixture_random(10, 60, 4, 3, 1);
     sup_model *model = bind_sample(&f, "dualquat");
     size_t size;
     unsigned char *block = copy_bytes(model, &size);
     for (size_t cut = 0; cut < size; cut += cut < 4096 ? 1 : 97) {
-        unsigned char *part = malloc(cut + 1); /* its own memory, for the sanitizers */
-        memcpy(part, block, cut);
-        CHECK(load(part, cut, NULL) == SUP_ERROR_FORMAT);
-        free(part);
+        unsigned char *truncated = malloc(cut + 1); /* a separate allocation, for the sanitizers */
+        memcpy(truncated, block, cut);
+        CHECK(load(truncated, cut, NULL) == SUP_ERROR_FORMAT);
+        free(truncated);
     }
     for (size_t at = 0; at < size; at += 7) {
         block[at] ^= 0x40;
-        CHECK_MSG(load(block, size, NULL) != SUP_OK, "byte %zu may be anything", at);
+        CHECK_MSG(load(block, size, NULL) != SUP_OK, "byte %zu is not checked", at);
         block[at] ^= 0x40;
     }
     sup_error error;
@@ -348,8 +348,8 @@ TEST(every_truncation_and_many_flipped_bytes_are_refused)
     fixture_destroy(&f);
 }
 
-/* Changed numbers behind a valid checksum: accepted ones must step without harm (the sanitizers watch). */
-TEST(models_with_random_damage_never_do_harm)
+/* Modified values with a valid checksum: accepted models must step safely (checked by the sanitizers). */
+TEST(randomly_damaged_models_step_safely)
 {
     skin_fixture f = fixture_random(11, 120, 9, 4, 2);
     fixture_pose(&f, 1, POSE_AFFINE);
@@ -385,8 +385,8 @@ TEST(models_with_random_damage_never_do_harm)
     fixture_destroy(&f);
 }
 
-/* A character of the same counts whose vertices, triangles or bones differ is not the one that was bound; other clips are. */
-TEST(a_model_knows_its_character)
+/* A character with the same counts but other vertices, triangles or bones is rejected; other clips are accepted. */
+TEST(model_check_detects_other_characters)
 {
     sup_character *character = NULL;
     sup_rig *rig = NULL;

@@ -1,11 +1,11 @@
-/* Painted maps on their way into a bind. */
+/* Painted maps as input of a bind. */
 #include "methods/skin_fixture.h"
 #include "supple/model.h"
 #include "test.h"
 
 #include <math.h>
 
-/* Keeps the maps that it is given: a flag each, then the first one. */
+/* Stores a flag for each map, then the values of the first one. */
 static sup_result keep_maps(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
 {
     (void)error;
@@ -27,7 +27,7 @@ static const sup_map own_maps[] = {{"soft", "", 0.5f, 2.0f, 1.0f, false, ""}, {"
 static const sup_method painted = {
     .name = "painted", .maps = own_maps, .map_count = 2, .bind = keep_maps, .step = no_step};
 
-TEST(maps_reach_the_method)
+TEST(painted_maps_are_passed_to_the_method)
 {
     skin_fixture f = fixture_random(3, 20, 2, 2, 0);
     float values[20];
@@ -54,7 +54,7 @@ static void refuse(const sup_method *method, const sup_rig *rig, const sup_paint
     CHECK(model == NULL);
 }
 
-TEST(bad_paint_is_refused_by_name)
+TEST(invalid_paint_is_rejected)
 {
     skin_fixture f = fixture_random(3, 20, 2, 2, 0);
     float good[20], high[20], missing[20];

@@ -1,23 +1,23 @@
-/* The parameter table of a method: defaults, texts, ranges and the sentences that say what is allowed. */
+/* The parameter table of a method: defaults, parsing, ranges and error messages. */
 #include "bind/model.h"
 #include "test.h"
 
 static const char *const choices[] = {"soft", "firm", NULL};
 static const sup_param params[] = {
     {"stiffness", "Pa", SUP_PARAM_FLOAT, 0.5, 10.0, 2.0, NULL, true, ""},
-    {"rounds", "", SUP_PARAM_INT, 1, 8, 4, NULL, false, ""},
+    {"iterations", "", SUP_PARAM_INT, 1, 8, 4, NULL, false, ""},
     {"contact", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, ""},
     {"tissue", "", SUP_PARAM_CHOICE, 0, 1, 1, choices, false, ""},
 };
 static const sup_method method = {.name = "jelly", .params = params, .param_count = 4};
-static const sup_method bare = {.name = "bare"};
+static const sup_method no_params = {.name = "bare"};
 
-TEST(defaults_are_the_fallbacks)
+TEST(defaults_are_the_default_values)
 {
     double values[4] = {0};
     sup_method_defaults(&method, values);
     CHECK(values[0] == 2.0 && values[1] == 4.0 && values[2] == 1.0 && values[3] == 1.0);
-    sup_method_defaults(&bare, NULL);
+    sup_method_defaults(&no_params, NULL);
 }
 
 static sup_result set(const char *name, const char *text, double *value, sup_error *error)
@@ -29,12 +29,12 @@ static sup_result set(const char *name, const char *text, double *value, sup_err
     return result;
 }
 
-TEST(texts_become_values)
+TEST(texts_are_parsed_to_values)
 {
     static const struct {
         const char *name, *text;
         double value;
-    } good[] = {{"stiffness", "0.5", 0.5}, {"stiffness", "1e1", 10}, {"rounds", "8", 8},     {"contact", "off", 0},
+    } good[] = {{"stiffness", "0.5", 0.5}, {"stiffness", "1e1", 10}, {"iterations", "8", 8}, {"contact", "off", 0},
                 {"contact", "ON", 1},      {"contact", "false", 0},  {"contact", "1", 1},    {"contact", "no", 0},
                 {"tissue", "soft", 0},     {"tissue", "Firm", 1},    {"stiffness", "2", 2.0}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -45,7 +45,7 @@ TEST(texts_become_values)
     }
 }
 
-TEST(wrong_texts_are_refused_and_change_nothing)
+TEST(invalid_texts_are_rejected_without_change)
 {
     static const struct {
         const char *name, *text, *id, *says;
@@ -54,13 +54,13 @@ TEST(wrong_texts_are_refused_and_change_nothing)
                {"stiffness", "inf", "param.range", "10"},
                {"stiffness", "2x", "param.text", "number"},
                {"stiffness", "", "param.text", "number"},
-               {"rounds", "2.5", "param.range", "whole"},
-               {"rounds", "9", "param.range", "1 to 8"},
+               {"iterations", "2.5", "param.range", "whole"},
+               {"iterations", "9", "param.range", "1 to 8"},
                {"contact", "perhaps", "param.text", "on or off"},
                {"contact", "2", "param.text", "on or off"},
                {"tissue", "hard", "param.text", "soft, firm"},
                {"tissue", "0", "param.text", "soft, firm"},
-               {"colour", "1", "param.unknown", "stiffness, rounds, contact, tissue"},
+               {"colour", "1", "param.unknown", "stiffness, iterations, contact, tissue"},
                {"", "1", "param.unknown", "jelly"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         double value = -1.0;
@@ -73,6 +73,6 @@ TEST(wrong_texts_are_refused_and_change_nothing)
     double values[4];
     CHECK_EQ(sup_method_set(NULL, values, "a", "1", NULL), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_method_set(&method, values, NULL, "1", NULL), SUP_ERROR_ARGUMENT);
-    CHECK_EQ(sup_method_set(&method, values, "rounds", NULL, NULL), SUP_ERROR_ARGUMENT);
-    CHECK_EQ(sup_method_set(&bare, values, "rounds", "1", NULL), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_method_set(&method, values, "iterations", NULL, NULL), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_method_set(&no_params, values, "iterations", "1", NULL), SUP_ERROR_ARGUMENT);
 }

@@ -59,7 +59,7 @@ static fixture open_fixture(const char *vertices, const char *contact)
     int32_t node = f.rig->joint_node[f.rig->joint_count - 1];
     sup_mat34 inverse = f.rig->joint_inverse_bind[f.rig->joint_count - 1];
     colliders[CAPSULE].node = node;
-    colliders[CAPSULE].place = inverse;
+    colliders[CAPSULE].transform = inverse;
     colliders[CUBE].friction = 0.0f;
     return f;
 }
@@ -176,7 +176,7 @@ TEST(moving_collider_wakes_character)
     sup_crowd_report report = {0};
     sup_mat34 away = sup_mat34_identity();
     away.m[3] = f.rig->size;
-    colliders[SPHERE].place = away;
+    colliders[SPHERE].transform = away;
     CHECK_OK(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.colliders = colliders, .collider_count = 1}, &crowd,
                               &error),
              error);
@@ -227,7 +227,7 @@ TEST(invalid_colliders_of_a_crowd_are_refused)
     CHECK_TEXT(error.id, "collider.method");
     CHECK_OK(sup_crowd_create(f.device, linear, NULL, &crowd, &error), error);
     CHECK_EQ(sup_crowd_move_collider(crowd, 0, 0, sup_mat34_identity(), &error), SUP_ERROR_ARGUMENT);
-    CHECK_TEXT(error.id, "collider.place");
+    CHECK_TEXT(error.id, "collider.transform");
     sup_crowd_destroy(crowd);
     sup_model_destroy(linear);
     close_fixture(&f);

@@ -144,7 +144,7 @@ TEST(a_collider_follows_its_node)
     world.m[3] = hand.x;
     world.m[7] = hand.y;
     world.m[11] = hand.z - 0.07;
-    sphere.place = sup_affine_to_float(sup_affine_multiply(inverse, world));
+    sphere.transform = sup_affine_to_float(sup_affine_multiply(inverse, world));
     set(&a, &sphere, 1);
     run(&a, 60);
     CHECK(actor_farthest(&a, a.rig->positions) > 0.002);
@@ -169,7 +169,7 @@ TEST(bad_colliders_are_refused_and_the_old_ones_stay)
     static const int32_t tet[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3}, bad_tet[12] = {0, 1, 4};
     sup_collider good = sup_collider_plane((sup_vec3){0, 0, -100}, (sup_vec3){0, 0, 1}), bad[10];
     const char *ids[10] = {"collider.plane",    "collider.radius", "collider.radius", "collider.finite",
-                           "collider.place",    "collider.node",   "collider.mesh",   "collider.triangle",
+                           "collider.transform",    "collider.node",   "collider.mesh",   "collider.triangle",
                            "collider.friction", "collider.shape"};
     sup_error error;
     for (int i = 0; i < 10; i++)
@@ -178,7 +178,7 @@ TEST(bad_colliders_are_refused_and_the_old_ones_stay)
     bad[1] = sup_collider_sphere((sup_vec3){0, 0, 0}, 0.0f);
     bad[2] = sup_collider_sphere((sup_vec3){0, 0, 0}, -1.0f);
     bad[3] = sup_collider_sphere((sup_vec3){0, INFINITY, 0}, 1.0f);
-    memset(&bad[4].place, 0, sizeof bad[4].place);
+    memset(&bad[4].transform, 0, sizeof bad[4].transform);
     bad[5].node = a.pose->node_count;
     bad[6] = sup_collider_mesh(NULL, 4, tet, 4);
     bad[7] = sup_collider_mesh(corners, 4, bad_tet, 4);

@@ -1,4 +1,4 @@
-/* Neighbour tables against slow searches, on good meshes and bad ones. */
+/* Adjacency tables against brute force, on valid and invalid meshes. */
 #include "geometry/adjacency.h"
 #include "test.h"
 
@@ -11,7 +11,7 @@ static sup_adjacency create(int32_t vertices, int32_t triangle_count, const int3
     return a;
 }
 
-/* How often an edge occurs among all triangles. */
+/* Number of occurrences of an edge among all triangles. */
 static int edge_uses(const sup_adjacency *a, int32_t u, int32_t v)
 {
     int uses = 0;
@@ -66,7 +66,7 @@ static void check_neighbours(const sup_adjacency *a)
     free(neighbours);
 }
 
-TEST(tetrahedron)
+TEST(tetrahedron_adjacency)
 {
     static const int32_t triangles[] = {0, 1, 2, 0, 3, 1, 1, 3, 2, 2, 3, 0};
     sup_adjacency a = create(4, 4, triangles);
@@ -76,7 +76,7 @@ TEST(tetrahedron)
     sup_adjacency_destroy(&a);
 }
 
-TEST(random_soups_have_right_tables)
+TEST(adjacency_of_random_triangle_soups)
 {
     sup_random random = {5};
     for (int round = 0; round < 30; round++) {
@@ -92,7 +92,7 @@ TEST(random_soups_have_right_tables)
         sup_adjacency a = create(vertices, TRIANGLES, triangles);
         check_tables(&a);
         check_neighbours(&a);
-        /* Every boundary edge is on exactly one chain, and chains hang together. */
+        /* Every boundary edge is on exactly one chain, and chains are connected. */
         sup_context context = sup_context_resolve(NULL);
         sup_arena arena = sup_arena_create(&context.allocator);
         sup_boundary b;
@@ -128,7 +128,7 @@ static sup_boundary loops(const sup_adjacency *a, sup_arena *arena)
     return b;
 }
 
-TEST(boundary_loops_of_grid_with_hole_and_bow_tie)
+TEST(boundary_loops_of_grid_with_holes_and_touching_triangles)
 {
     enum { N = 6 };
     int32_t triangles[6 * N * N], count = 0;
@@ -148,14 +148,14 @@ TEST(boundary_loops_of_grid_with_hole_and_bow_tie)
     CHECK_EQ(b.edge_count, 4 * N + 8);
     for (int32_t l = 0; l < b.loop_count; l++)
         CHECK(b.closed[l]);
-    /* One triangle turned over changes orientation, not loops. */
+    /* One flipped triangle changes the orientation, not the loops. */
     int32_t swap = triangles[1];
     triangles[1] = triangles[2];
     triangles[2] = swap;
     sup_adjacency turned = create((N + 1) * (N + 1), count, triangles);
     CHECK_EQ(loops(&turned, &arena).loop_count, 2);
     sup_adjacency_destroy(&turned);
-    /* Two triangles that touch in vertex 2: a loop each. */
+    /* Two triangles that touch in vertex 2: one loop each. */
     static const int32_t touching[] = {0, 1, 2, 2, 3, 4};
     sup_adjacency pair = create(5, 2, touching);
     CHECK_EQ(loops(&pair, &arena).loop_count, 2);
@@ -204,7 +204,7 @@ TEST(large_fan_takes_linear_time)
     free(triangles);
 }
 
-TEST(too_large_meshes_are_refused)
+TEST(too_large_meshes_are_rejected)
 {
     sup_context context = sup_context_resolve(NULL);
     sup_adjacency a;

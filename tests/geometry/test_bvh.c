@@ -1,4 +1,4 @@
-/* Tree of triangles against brute force. */
+/* Bounding volume hierarchy against brute force. */
 #include "geometry/bvh.h"
 #include "test.h"
 
@@ -46,7 +46,7 @@ static sup_vec3d corner(const soup *s, int32_t t, int32_t k)
     return sup_v3_load(s->positions + s->triangles[t * 3 + k] * 3);
 }
 
-/* Plane, then the three signed areas; nothing shared with the code under test. NAN when missed. */
+/* Intersection with the plane, then three signed areas: independent of the code under test. NAN for a miss. */
 static double brute_hit(const soup *s, int32_t t, sup_vec3d o, sup_vec3d d)
 {
     sup_vec3d a = corner(s, t, 0), b = corner(s, t, 1), c = corner(s, t, 2);
@@ -94,7 +94,7 @@ TEST(bvh_rays_match_brute_force)
     }
 }
 
-/* Distance by dense sampling of the triangle: never below the true one, close to it. */
+/* Distance by dense sampling of the triangle: an upper bound close to the exact distance. */
 static double sampled_distance(const soup *s, int32_t t, sup_vec3d p)
 {
     enum { STEPS = 40 };
@@ -134,7 +134,7 @@ static bool reject_first(void *user, const sup_bvh_hit *hit)
 
 TEST(bvh_accept_and_facing)
 {
-    /* Three parallel squares' halves at x = 1, 2, 3, all with normals along +x. */
+    /* Three parallel triangles at x = 1, 2, 3, all with normals along +x. */
     for (int32_t t = 0; t < 3; t++) {
         const float p[9] = {(float)(t + 1), 0, 0, (float)(t + 1), 1, 0, (float)(t + 1), 0, 1};
         memcpy(world.positions + t * 9, p, sizeof(p));
@@ -156,7 +156,7 @@ TEST(bvh_accept_and_facing)
     sup_bvh_free(&world.bvh);
 }
 
-TEST(bvh_refit_follows)
+TEST(bvh_refit_matches_moved_vertices)
 {
     random_soup(&world, 300, 1.0, 6);
     static float moved[TRIANGLES * 9];
@@ -176,7 +176,7 @@ TEST(bvh_refit_follows)
 
 TEST(bvh_degenerate_input)
 {
-    /* All in one place, all in one line, none at all: must build, end and answer. */
+    /* All vertices equal, all collinear, no triangles: must build and answer queries. */
     memset(world.positions, 0, sizeof(world.positions));
     index_soup(&world, TRIANGLES);
     CHECK_NEAR(sup_bvh_closest(&world.bvh, sup_v3(0, 3, 4), INFINITY).distance, 5.0, 1e-12);
@@ -184,7 +184,7 @@ TEST(bvh_degenerate_input)
     sup_bvh_ray ray = {sup_v3(-1, 0, 0), sup_v3(1, 0, 0), 0.0, 10.0, NULL, NULL};
     CHECK(!sup_bvh_ray_any(&world.bvh, &ray)); /* no area */
     sup_bvh_free(&world.bvh);
-    for (int32_t k = 0; k < TRIANGLES * 9; k++) /* distances that double: every cut takes one away */
+    for (int32_t k = 0; k < TRIANGLES * 9; k++) /* distances that double: every split separates one triangle */
         world.positions[k] = (float)(k % 3 == 0 ? ldexp(1.0, (k / 9) % 120) : 0.0);
     index_soup(&world, TRIANGLES);
     CHECK(sup_bvh_closest(&world.bvh, sup_v3(0, 1, 0), INFINITY).triangle >= 0);
@@ -218,9 +218,9 @@ TEST(bvh_inside_of_closed_and_open_boxes)
     }
 }
 
-TEST(bvh_rays_do_not_slip_between_triangles)
+TEST(bvh_rays_do_not_pass_between_triangles)
 {
-    /* From the inside of a closed box every ray hits, also through the middle of edges and corners. */
+    /* From the inside of a closed box every ray hits, also through edges and corners. */
     sup_bvh bvh;
     CHECK_EQ(sup_bvh_create(NULL, cube_corners, 12, cube_faces, &bvh, NULL), SUP_OK);
     sup_random random = {2};

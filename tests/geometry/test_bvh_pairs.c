@@ -1,4 +1,4 @@
-/* The tree finds the overlapping pairs that brute force finds, after moving too. */
+/* The overlapping pairs of the hierarchy match brute force, also after a refit. */
 #include "base/base.h"
 #include "geometry/bvh.h"
 #include "test.h"
@@ -49,7 +49,7 @@ static void check_pairs(const sup_bvh *tree)
             if (overlap(a, b)) CHECK(found[a][b]);
 }
 
-TEST(self_pairs_miss_nothing_and_come_once)
+TEST(self_pairs_are_complete_and_unique)
 {
     sup_random random = {5};
     sup_bvh tree;

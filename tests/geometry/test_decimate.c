@@ -1,4 +1,4 @@
-/* Decimation: a subset of the vertices, the same topology, nothing flipped, the shape kept, for any mesh. */
+/* Decimation: a subset of the vertices, the same topology, no flipped triangles and the same shape, for any mesh. */
 #include "geometry/decimate.h"
 #include "geometry/adjacency.h"
 #include "geometry/normals.h"
@@ -28,7 +28,7 @@ static void free_mesh(mesh *m)
     free(m->triangles);
 }
 
-/* Grid over [0,1]^2 at z = 0; `hole` leaves out a square in the middle. */
+/* Grid over [0,1]^2 at z = 0; `hole` removes a square in the middle. */
 static mesh make_plane(bool hole)
 {
     mesh m = reserve_mesh(SIDE * SIDE, (SIDE - 1) * (SIDE - 1) * 2);
@@ -102,7 +102,7 @@ static mesh coarse_mesh(const mesh *m, const sup_decimated *d)
 
 typedef struct topology {
     int32_t euler, pieces, borders, non_manifold;
-    bool oriented; /* twins run against each other */
+    bool oriented; /* twins have opposite directions */
 } topology;
 
 static topology topology_of(const mesh *m)
@@ -153,7 +153,7 @@ static double worst_aspect(const mesh *m)
     return worst;
 }
 
-TEST(decimate_plane_keeps_outline_and_sides)
+TEST(decimate_plane_keeps_outline_and_orientation)
 {
     for (int32_t hole = 0; hole < 2; hole++) {
         mesh m = make_plane(hole != 0);
@@ -175,8 +175,8 @@ TEST(decimate_plane_keeps_outline_and_sides)
     }
 }
 
-/* Without evenness every collapse in a plane costs nothing, so that only the limits keep triangles from turning over. */
-TEST(decimate_never_turns_triangles_over)
+/* Without evenness every collapse in a plane has cost 0, so that only the limits prevent flipped triangles. */
+TEST(decimate_never_flips_triangles)
 {
     mesh m = make_plane(false);
     sup_decimated d = decimate(&m, (sup_decimate_def){.vertex_target = 60, .evenness = -1.0, .aspect_limit = 1e9});
@@ -188,7 +188,7 @@ TEST(decimate_never_turns_triangles_over)
     sup_decimated_free(&d);
 }
 
-TEST(decimate_torus_stays_a_torus)
+TEST(decimate_torus_keeps_its_topology)
 {
     mesh m = make_torus();
     double exact = 4.0 * PI * PI;
@@ -207,9 +207,9 @@ TEST(decimate_torus_stays_a_torus)
             volume += sup_v3_dot(p[0], sup_v3_cross(p[1], p[2])) / 6.0;
             middle = sup_v3_scale(sup_v3_add(p[0], sup_v3_add(p[1], p[2])), 1.0 / 3.0);
             sup_vec3d ring = sup_v3_scale(sup_v3_unit_or(sup_v3(middle.x, middle.y, 0.0), sup_v3(1, 0, 0)), 2.0);
-            CHECK(sup_v3_dot(n, sup_v3_sub(middle, ring)) > 0.0); /* faces out */
+            CHECK(sup_v3_dot(n, sup_v3_sub(middle, ring)) > 0.0); /* faces outward */
         }
-        /* The volume lost is that of inscribed facets: in proportion to the area of one. */
+        /* The volume lost is that of inscribed facets: proportional to the area of one. */
         CHECK(volume < exact && volume > exact * (1.0 - 25.0 / target));
         free_mesh(&c);
         sup_decimated_free(&d);
@@ -245,7 +245,7 @@ TEST(decimate_importance_keeps_density)
     free_mesh(&m);
 }
 
-TEST(decimate_is_scale_free_and_repeatable)
+TEST(decimate_is_scale_invariant_and_deterministic)
 {
     mesh m = make_torus();
     sup_decimated a = decimate(&m, (sup_decimate_def){.vertex_target = 500}), b;
@@ -262,7 +262,7 @@ TEST(decimate_is_scale_free_and_repeatable)
     free_mesh(&m);
 }
 
-/* Two sheets that share one vertex in their middle. */
+/* Two sheets with one common vertex at their centre. */
 TEST(decimate_keeps_vertices_where_fans_meet)
 {
     mesh sheet = make_plane(false), m = reserve_mesh(2 * sheet.vertex_count, 2 * sheet.triangle_count);
@@ -299,8 +299,8 @@ TEST(decimate_keeps_vertices_where_fans_meet)
     sup_decimated_free(&d);
 }
 
-/* A fence of three half-planes that meet in a line. */
-TEST(decimate_leaves_non_manifold_parts)
+/* Three half-planes with a common line. */
+TEST(decimate_keeps_non_manifold_edges)
 {
     enum { LENGTH = 12, WIDTH = 6 };
     mesh m = reserve_mesh(LENGTH + 3 * LENGTH * WIDTH, 3 * WIDTH * (LENGTH - 1) * 2);
@@ -331,8 +331,8 @@ TEST(decimate_leaves_non_manifold_parts)
     sup_decimated_free(&d);
 }
 
-/* Tetrahedron, single triangle, pair of triangles, triangles without area, and a vertex of no triangle. */
-TEST(decimate_ends_with_the_smallest_pieces)
+/* Tetrahedron, single triangle, pair of triangles, triangles without area, and a vertex without triangles. */
+TEST(decimate_smallest_components)
 {
     const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 5, 0, 0, 6, 0, 0, 5, 1, 0, 9, 9,
                                9, 8, 0, 0, 9, 0, 0, 9, 1, 0, 8, 1, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3};
@@ -353,7 +353,7 @@ TEST(decimate_ends_with_the_smallest_pieces)
         CHECK_EQ(sup_decimate(NULL, 15, positions, 1, bad[i], &(sup_decimate_def){0}, &d, NULL), SUP_ERROR_ARGUMENT);
 }
 
-/* A bag of random triangles, non-manifold all over: must end, and hold together. */
+/* Random triangles, non-manifold everywhere: must terminate with a valid mesh. */
 TEST(decimate_random_triangles)
 {
     sup_random random = {11};

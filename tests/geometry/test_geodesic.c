@@ -1,4 +1,4 @@
-/* Distances along surfaces: against straight lines in a plane, unrolled cylinders, great circles, and brute force. */
+/* Geodesic distances: against straight lines in a plane, unrolled cylinders, great circles, and brute force. */
 #include "geometry/geodesic.h"
 #include "math/vec3.h"
 #include "test.h"
@@ -8,11 +8,11 @@ enum { COLUMNS = 41, ROWS = 31, VERTICES = COLUMNS * ROWS, TRIANGLES = (COLUMNS 
 
 typedef struct grid {
     float positions[VERTICES * 3];
-    double plane[VERTICES][2]; /* where a vertex was before the grid was bent */
+    double plane[VERTICES][2]; /* position of a vertex in the flat grid */
     int32_t triangles[TRIANGLES * 3];
 } grid;
 
-/* Shaken grid of unit squares with diagonals at random: many obtuse triangles. */
+/* Perturbed grid of unit squares with random diagonals: many obtuse triangles. */
 static sup_geodesic_mesh make_grid(grid *g, double shake)
 {
     sup_random random = {17};
@@ -49,19 +49,19 @@ TEST(geodesic_plane_is_exact)
         sup_geodesic_mesh mesh = make_grid(&g, 0.07 * round);
         int32_t source = (ROWS / 2) * COLUMNS + 5 * round;
         CHECK_OK(sup_geodesic_distance(NULL, &mesh, 1, &source, distance, NULL, &error), error);
-        for (int32_t v = 0; v < VERTICES; v++) /* straight lines stay inside: the outline is nearly convex */
+        for (int32_t v = 0; v < VERTICES; v++) /* straight lines stay inside, because the outline is nearly convex */
             if (v % COLUMNS % (COLUMNS - 1) != 0 && v >= COLUMNS && v < VERTICES - COLUMNS)
                 CHECK_NEAR(distance[v], flat_distance(&g, v, source), 2e-6 * COLUMNS);
     }
 }
 
-TEST(geodesic_cylinder_unrolls)
+TEST(geodesic_cylinder_matches_unrolled_distance)
 {
     static grid g;
     static double distance[VERTICES];
     sup_error error = {0};
     sup_geodesic_mesh mesh = make_grid(&g, 0.5);
-    double radius = 30.0, worst = 0.0; /* open: the sheet does not close on itself */
+    double radius = 30.0, worst = 0.0; /* open: the sheet is not closed to a tube */
     for (int32_t v = 0; v < VERTICES; v++) {
         g.positions[3 * v] = (float)(radius * cos(g.plane[v][0] / radius));
         g.positions[3 * v + 2] = (float)(radius * sin(g.plane[v][0] / radius));
@@ -75,7 +75,7 @@ TEST(geodesic_cylinder_unrolls)
     CHECK_MSG(worst < 5e-4, "relative error %g", worst);
 }
 
-TEST(geodesic_sphere_has_great_circles)
+TEST(geodesic_sphere_matches_great_circles)
 {
     enum { SECTORS = 96, CAPS = 48, COUNT = SECTORS * (CAPS - 1) + 2 };
     static float positions[COUNT * 3];
@@ -117,7 +117,7 @@ TEST(geodesic_sphere_has_great_circles)
     }
 }
 
-/* Every list against the distances from each source by itself. */
+/* Every list against the distances from each single source. */
 static void check_against_all(const sup_geodesic_mesh *mesh, int32_t source_count, const int32_t *sources,
                               int32_t count, const int32_t *nearest, const float *distance)
 {
@@ -138,7 +138,7 @@ static void check_against_all(const sup_geodesic_mesh *mesh, int32_t source_coun
     }
 }
 
-TEST(geodesic_nearest_agree_with_brute_force)
+TEST(geodesic_nearest_matches_brute_force)
 {
     static grid g;
     enum { COUNT = 9 };
@@ -169,9 +169,9 @@ TEST(geodesic_nearest_agree_with_brute_force)
     }
 }
 
-TEST(geodesic_pieces_slivers_and_bad_sources)
+TEST(geodesic_components_slivers_and_invalid_sources)
 {
-    /* A strip, a single triangle, a triangle without area, a vertex of no triangle. */
+    /* A strip, a single triangle, a triangle without area, a vertex without triangles. */
     const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 5, 0, 0, 6, 0,
                                0, 5, 1, 0, 8, 8, 8, 8, 8, 8, 9, 8, 8, 2, 2, 2};
     const int32_t triangles[] = {0, 1, 2, 1, 3, 2, 4, 5, 6, 7, 8, 9};

@@ -1,4 +1,4 @@
-/* Meshing of fields: closed manifolds of the right genus and volume, refusals, halves that mirror, remeshing. */
+/* Meshing of fields: closed manifolds with correct genus and volume, rejected input, mirrored halves, remeshing. */
 #include "geometry/halfedge.h"
 #include "geometry/remesh.h"
 #include "test.h"
@@ -22,7 +22,7 @@ static double ring(const void *user, sup_vec3d p)
     return sqrt(across * across + p.y * p.y) - 0.3;
 }
 
-/* A sign drawn by lot at every corner of the grid: all cases of a cube beside all others. */
+/* A random sign at every corner of the grid: all cases of a cube next to all others. */
 static double foam(const void *user, sup_vec3d p)
 {
     const double cell = 0.11, outside = fmax(fmax(fabs(p.x), fabs(p.y)), fabs(p.z)) - 1.0;
@@ -59,7 +59,7 @@ static double volume(const sup_surface *s)
     return sum;
 }
 
-/* Euler number of a closed manifold; fails the test when it is none. */
+/* Euler number of a closed manifold; fails the test if the mesh is not one. */
 static int32_t euler(const sup_surface *s, bool closed)
 {
     sup_halfedges mesh;
@@ -73,14 +73,14 @@ static int32_t euler(const sup_surface *s, bool closed)
         int32_t neighbours[SUP_RING_MAX], count = sup_he_ring(&mesh, v, neighbours);
         fans += closed ? count : 0;
     }
-    /* One fan at each vertex: the rings then have as many neighbours as there are corners. */
+    /* One fan at each vertex: the total number of ring neighbours equals the number of corners. */
     if (closed) CHECK_EQ(fans, mesh.face_count * 3);
     int32_t edges = (mesh.face_count * 3 + border) / 2, number = mesh.vertex_count - edges + mesh.face_count;
     sup_halfedges_free(&mesh);
     return number;
 }
 
-TEST(sphere_and_ring_have_their_volume_and_genus)
+TEST(sphere_and_torus_have_correct_volume_and_genus)
 {
     const double radius = 1.0, pi = 3.14159265358979323846;
     sup_surface s;
@@ -103,7 +103,7 @@ TEST(ambiguous_cells_stay_manifold)
         sup_surface s;
         sup_error error;
         sup_isosurface_def def = definition(foam, &seed, 0.11);
-        def.slack = 100.0; /* no distance at all: every cell is looked at */
+        def.slack = 100.0; /* not a distance: every cell is evaluated */
         CHECK_OK(sup_isosurface(&def, &s, &error), error);
         CHECK_EQ(euler(&s, true) % 2, 0);
         CHECK(s.triangle_count > 1000 && volume(&s) > 0.0);
@@ -111,7 +111,7 @@ TEST(ambiguous_cells_stay_manifold)
     }
 }
 
-TEST(a_half_mirrors_into_the_whole)
+TEST(mirrored_half_equals_whole_surface)
 {
     const double radius = 1.0;
     sup_surface s;
@@ -128,7 +128,7 @@ TEST(a_half_mirrors_into_the_whole)
     sup_surface_free(&s);
 }
 
-TEST(grids_that_cannot_be_are_refused)
+TEST(invalid_grids_are_rejected)
 {
     const double radius = 1.0;
     sup_surface s;
@@ -140,7 +140,7 @@ TEST(grids_that_cannot_be_are_refused)
     def.cell = (double)NAN;
     CHECK_EQ(sup_isosurface(&def, &s, &error), SUP_ERROR_ARGUMENT);
     def = definition(sphere, &radius, 0.05);
-    def.upper = sup_v3(0.5, 1.45, 1.45); /* the sphere sticks out of its box */
+    def.upper = sup_v3(0.5, 1.45, 1.45); /* the sphere is larger than its box */
     CHECK_EQ(sup_isosurface(&def, &s, &error), SUP_ERROR_NUMERIC);
     CHECK_TEXT(error.id, "isosurface.cracked");
     CHECK(s.positions == NULL);
@@ -190,7 +190,7 @@ TEST(remeshing_gives_even_triangles_on_the_field)
     }
 }
 
-/* However coarse, a ring keeps its hole and foam its many handles. */
+/* Even when coarse, a torus keeps its hole and a foam its handles. */
 TEST(remeshing_keeps_the_topology)
 {
     const double one = 1.0, wanted[] = {30.0, 100.0, 500.0};
@@ -210,7 +210,7 @@ TEST(remeshing_keeps_the_topology)
     }
 }
 
-TEST(remeshing_refuses_what_is_no_surface)
+TEST(remeshing_rejects_invalid_surfaces)
 {
     const double one = 1.0;
     sup_error error;

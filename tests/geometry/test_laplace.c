@@ -1,11 +1,11 @@
-/* Cotangent Laplacian: what it must do to constants, planes and spheres, and what dirt must not do to it. */
+/* Cotangent Laplacian: constants, linear functions and spheres, and robustness on degenerate meshes. */
 #include "geometry/laplace.h"
 #include "math/vec3.h"
 #include "test.h"
 
 enum { SIDE = 9 };
 
-/* Bent square grid [0,1]^2 with perturbed inner points, in the plane z = 0. */
+/* Square grid [0,1]^2 with perturbed interior points, in the plane z = 0. */
 static void make_plane(float *positions, int32_t *triangles, double shake)
 {
     sup_random random = {77};
@@ -81,9 +81,9 @@ TEST(laplace_dirichlet_energy_of_a_linear_function)
     sup_laplace_free(&l);
 }
 
-TEST(laplace_is_scale_free)
+TEST(laplace_is_scale_invariant)
 {
-    /* Weights do not depend on the unit, masses go with its square. */
+    /* Weights do not depend on the unit; masses scale with its square. */
     float positions[SIDE * SIDE * 3];
     int32_t triangles[(SIDE - 1) * (SIDE - 1) * 6];
     make_plane(positions, triangles, 0.5);
@@ -99,7 +99,7 @@ TEST(laplace_is_scale_free)
     sup_laplace_free(&b);
 }
 
-TEST(laplace_robust_on_dirt)
+TEST(laplace_robust_on_degenerate_meshes)
 {
     /* A fan with an obtuse triangle, a flat one, one without any extent, a doubled one, an edge with three, a vertex
      * that nothing uses. */

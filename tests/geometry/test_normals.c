@@ -1,10 +1,10 @@
-/* Normals: exact on planes and boxes, independent of how a face is cut. */
+/* Normals: exact on planes and boxes, independent of the triangulation of a face. */
 #include "geometry/normals.h"
 #include "test.h"
 
 TEST(cube_corners_point_along_diagonals)
 {
-    /* Area times angle: a corner has a right angle in each face, however the face is cut into triangles. */
+    /* Area times angle: a corner has a right angle in each face, for any triangulation of the face. */
     static const float p[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1};
     static const int32_t t[] = {0, 2, 1, 0, 3, 2, 4, 5, 6, 4, 6, 7, 0, 1, 5, 0, 5, 4,
                                 1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3, 0, 4, 3, 4, 7};
@@ -15,7 +15,7 @@ TEST(cube_corners_point_along_diagonals)
             CHECK_NEAR(n[3 * v + k], (p[3 * v + k] > 0.5f ? 1 : -1) / sqrt(3.0), 1e-12);
 }
 
-TEST(map_makes_seams_smooth)
+TEST(vertex_map_smooths_seams)
 {
     static const float p[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1};
     static const int32_t t[] = {0, 1, 2, 3, 4, 5}, map[] = {0, 1, 2, 0, 2, 5};
@@ -26,7 +26,7 @@ TEST(map_makes_seams_smooth)
     CHECK(n[9] == 0.0 && n[10] == 0.0 && n[11] == 0.0);
 }
 
-TEST(angles_sum_to_pi_and_flat_triangles_have_none)
+TEST(angles_sum_to_pi_and_are_zero_without_area)
 {
     sup_vec3d zero = sup_v3(0, 0, 0);
     static const float p[] = {0, 0, 0, 3, 1, 0, 1, 2, 5, 6, 2, 0};

@@ -1,4 +1,4 @@
-/* Orientation signs and the triangle test against exact integer arithmetic and against constructed cases. */
+/* Orientation tests and triangle intersection against exact integer arithmetic and constructed cases. */
 #include "base/base.h"
 #include "geometry/predicates.h"
 #include "test.h"
@@ -8,7 +8,7 @@ static int sign_of(__int128 value)
     return value > 0 ? 1 : value < 0 ? -1 : 0;
 }
 
-/* Integer coordinates up to 2^20: every determinant fits 128 bits, so this oracle is exact. */
+/* Integer coordinates up to 2^20: every determinant fits 128 bits, so this reference is exact. */
 static int orient3d_integer(const long long *a, const long long *b, const long long *c, const long long *d)
 {
     __int128 m[3][3];
@@ -44,8 +44,8 @@ TEST(orient3d_is_exact_on_integers)
         }
 }
 
-/* Points on the plane x + y + z = s, then one moved by the last bit: the double filter cannot tell, the sum can. */
-TEST(orient3d_sees_the_last_bit)
+/* Points on the plane x + y + z = s, then one moved by the last bit: only the exact sum resolves the sign. */
+TEST(orient3d_resolves_the_last_bit)
 {
     float a[3] = {1.0f, 0.0f, 0.0f}, b[3] = {0.0f, 1.0f, 0.0f}, c[3] = {0.0f, 0.0f, 1.0f};
     float d[3] = {0.5f, 0.25f, 0.25f};
@@ -59,8 +59,8 @@ TEST(orient3d_sees_the_last_bit)
     CHECK_EQ(sup_orient3d(wide[0], wide[1], wide[2], wide[3]), 0);
 }
 
-/* Exact oracle of another kind: triangles meet when some edge of one meets the other, found with rational parameters;
- * coplanar pairs are left out (tested below). Returns -1 when it does not apply. */
+/* Another exact reference: triangles intersect if an edge of one intersects the other, tested with rational parameters;
+ * coplanar pairs are excluded (tested below). Returns -1 if it does not apply. */
 static int meet_integer(long long t[6][3])
 {
     int meet = 0;
@@ -80,7 +80,7 @@ static int meet_integer(long long t[6][3])
     return meet;
 }
 
-TEST(triangles_meet_as_the_integer_oracle_says)
+TEST(triangle_intersection_matches_exact_reference)
 {
     sup_random random = {12};
     int counts[2] = {0, 0};
@@ -92,8 +92,8 @@ TEST(triangles_meet_as_the_integer_oracle_says)
         int expected = meet_integer(p);
         if (expected < 0) continue;
         const float *a[3] = {f[0], f[1], f[2]}, *b[3] = {f[3], f[4], f[5]};
-        CHECK_EQ(sup_triangles_meet(a, b), expected);
-        CHECK_EQ(sup_triangles_meet(b, a), expected);
+        CHECK_EQ(sup_triangles_intersect(a, b), expected);
+        CHECK_EQ(sup_triangles_intersect(b, a), expected);
         counts[expected]++;
     }
     CHECK(counts[0] > 10000 && counts[1] > 10000);
@@ -102,11 +102,11 @@ TEST(triangles_meet_as_the_integer_oracle_says)
 static bool meet(const float a[9], const float b[9])
 {
     const float *p[3] = {a, a + 3, a + 6}, *q[3] = {b, b + 3, b + 6};
-    CHECK(sup_triangles_meet(p, q) == sup_triangles_meet(q, p));
-    return sup_triangles_meet(p, q);
+    CHECK(sup_triangles_intersect(p, q) == sup_triangles_intersect(q, p));
+    return sup_triangles_intersect(p, q);
 }
 
-TEST(triangles_that_lie_in_one_plane)
+TEST(triangle_intersection_of_coplanar_triangles)
 {
     const float big[9] = {0, 0, 1, 4, 0, 1, 0, 4, 1}, inside[9] = {1, 1, 1, 1.5f, 1, 1, 1, 1.5f, 1};
     const float beside[9] = {3, 3, 1, 4, 3, 1, 3, 4, 1}, touching[9] = {4, 0, 1, 5, 0, 1, 5, 1, 1};
@@ -119,7 +119,7 @@ TEST(triangles_that_lie_in_one_plane)
     CHECK(meet(big, big));
 }
 
-TEST(triangles_without_area_are_segments_or_points)
+TEST(triangle_intersection_of_segments_and_points)
 {
     const float big[9] = {0, 0, 0, 4, 0, 0, 0, 4, 0};
     const float needle[9] = {1, 1, -1, 1, 1, 1, 1, 1, 0}, miss[9] = {3, 3, -1, 3, 3, 1, 3, 3, 0};

@@ -1,4 +1,4 @@
-/* Welding against a search through all pairs. */
+/* Welding against brute force. */
 #include "geometry/weld.h"
 
 #include "math/vec3.h"
@@ -26,7 +26,7 @@ static void slow_weld(int32_t count, const float *p, const int32_t *group, doubl
     }
 }
 
-TEST(weld_finds_what_a_slow_search_finds)
+TEST(weld_matches_brute_force)
 {
     enum { COUNT = 400 };
     static float p[3 * COUNT];

@@ -1,4 +1,4 @@
-/* The winding number tree against the sum over all triangles and against shapes with a known inside. */
+/* The winding number tree against the direct sum over all triangles and against known shapes. */
 #include "geometry/winding.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@ enum { RINGS = 24, SECTORS = 32, VERTICES = (RINGS + 1) * SECTORS };
 static float sphere[3 * VERTICES];
 static int32_t faces[6 * RINGS * SECTORS];
 
-/* A sphere of radius 1 about (3, 0, 0), the last `open` rings left out. Returns the number of triangles. */
+/* A sphere of radius 1 about (3, 0, 0) without the last `open` rings. Returns the number of triangles. */
 static int32_t make_sphere(int open)
 {
     int32_t count = 0;
@@ -43,7 +43,7 @@ static sup_vec3d at(int32_t index)
     return sup_v3_load(sphere + 3 * (size_t)index);
 }
 
-/* Solid angles by the spherical excess of l'Huilier: another formula than the library's. */
+/* Solid angles by l'Huilier's spherical excess: another formula than that of the library. */
 static double slow_winding(int32_t count, sup_vec3d p)
 {
     double sum = 0.0;
@@ -70,7 +70,7 @@ static sup_vec3d random_point(sup_random *random, double range)
     return sup_v3(3.0 + range * (2 * x - 1), range * (2 * y - 1), range * (2 * z - 1));
 }
 
-TEST(closed_sphere_has_an_inside)
+TEST(winding_number_of_a_closed_sphere)
 {
     int32_t count = make_sphere(0);
     sup_winding tree = create(count);
@@ -86,7 +86,7 @@ TEST(closed_sphere_has_an_inside)
     sup_winding_destroy(&tree);
 }
 
-TEST(open_sphere_agrees_with_the_slow_sum)
+TEST(winding_number_of_an_open_sphere_matches_direct_sum)
 {
     int32_t count = make_sphere(9);
     sup_winding tree = create(count);
@@ -101,7 +101,7 @@ TEST(open_sphere_agrees_with_the_slow_sum)
     sup_winding_destroy(&tree);
 }
 
-TEST(empty_and_flat_surfaces)
+TEST(winding_number_of_empty_and_flat_surfaces)
 {
     sup_winding tree = create(0);
     CHECK(sup_winding_number(&tree, sup_v3(0, 0, 0)) == 0.0);

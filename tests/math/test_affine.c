@@ -1,4 +1,4 @@
-/* Quaternions, inverses, polar split and decomposition against their definitions. */
+/* Quaternions, inverses, polar decomposition and TRS decomposition against their definitions. */
 #include "base/base.h"
 #include "math/affine.h"
 #include "test.h"
@@ -29,7 +29,7 @@ static double difference(sup_affine a, sup_affine b)
     return worst;
 }
 
-TEST(inverse_undoes)
+TEST(inverse_times_matrix_is_identity)
 {
     sup_random random = {1};
     for (int i = 0; i < 1000; i++) {
@@ -44,7 +44,7 @@ TEST(inverse_undoes)
     CHECK(difference(inverse, sup_affine_identity()) == 0.0);
 }
 
-TEST(quaternion_rotates_as_its_matrix)
+TEST(quaternion_rotation_matches_its_matrix)
 {
     sup_random random = {2};
     for (int i = 0; i < 1000; i++) {
@@ -104,7 +104,7 @@ TEST(decompose_recovers_translation_rotation_scale)
     CHECK(t.scale.x == 0.0f && t.rotation.w == 1.0f && shear == 0.0);
 }
 
-TEST(slerp_goes_the_short_way_at_even_speed)
+TEST(slerp_takes_the_shorter_arc_at_constant_speed)
 {
     sup_quatd a = sup_quatd_from_axis_angle(sup_v3(0, 0, 1), 0.2), b = sup_quatd_from_axis_angle(sup_v3(0, 0, 1), 1.4);
     sup_quatd minus = {-b.x, -b.y, -b.z, -b.w};

@@ -179,7 +179,7 @@ static int32_t brute_pairs(const shape *s, int32_t *pairs)
                 p[i] = s->positions + 3 * ta[i];
                 q[i] = s->positions + 3 * tb[i];
             }
-            if (!sup_triangles_meet(p, q)) continue;
+            if (!sup_triangles_intersect(p, q)) continue;
             pairs[2 * count] = a;
             pairs[2 * count++ + 1] = b;
         }

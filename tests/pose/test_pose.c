@@ -1,4 +1,4 @@
-/* Channels at and between keys, frames of a clip, world transforms of a chain. */
+/* Channel interpolation, frames of a clip, world transforms of a chain. */
 #include "character/character.h"
 #include "pose/pose.h"
 #include "test.h"
@@ -42,7 +42,7 @@ TEST(cubic_channel_reproduces_a_cubic)
     }
 }
 
-TEST(rotation_channel_is_a_unit_quaternion_on_the_short_way)
+TEST(rotation_channel_is_a_unit_quaternion_on_the_shorter_arc)
 {
     const float values[8] = {0, 0, 0, 2.0f, 0, 0, -0.7071068f, -0.7071068f}; /* not unit; 90 degrees, negated */
     sup_channel channel = {SUP_CHANNEL_ROTATION, 0, SUP_INTERPOLATE_LINEAR, 2, times, values};
@@ -52,7 +52,7 @@ TEST(rotation_channel_is_a_unit_quaternion_on_the_short_way)
     CHECK_NEAR(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3], 1.0, 1e-6);
 }
 
-TEST(frames_are_start_and_every_period_to_the_end)
+TEST(frames_are_uniform_from_start_to_end)
 {
     sup_clip clip = {"c", 0.5f, 2.5f, 0, NULL};
     CHECK_EQ(sup_clip_frame_count(&clip, 30.0), 61);
@@ -81,7 +81,7 @@ static sup_character *chain(void)
     return made;
 }
 
-TEST(sampled_chain_bends_where_it_should)
+TEST(sampled_chain_has_correct_world_transforms)
 {
     sup_character *character = chain();
     sup_pose *pose = NULL;

@@ -1,4 +1,5 @@
-/* Retargeting: names, the same skeleton, another rest pose, orientation, up axis and size; the files of the assets. */
+/* Retargeting: joint names, the same skeleton, other rest poses, orientations, up axes and sizes; shared asset
+ * files. */
 #include "math/affine.h"
 #include "base/base.h"
 #include "pose/joint_names.h"
@@ -6,7 +7,7 @@
 #include "supple/pose.h"
 #include "test.h"
 
-TEST(joint_names_in_many_spellings)
+TEST(joint_names_of_many_naming_schemes)
 {
     static const struct {
         const char *name, *base;
@@ -44,10 +45,10 @@ TEST(joint_names_in_many_spellings)
     CHECK(strlen(name.base) < sizeof name.base);
 }
 
-/* --- Two humans made by code --- */
+/* --- Two procedural humans --- */
 
 enum { JOINTS = 20, KEYS = 9 };
-/* Names in three spellings, parent, position: Y up, facing +Z, left at +X. */
+/* Names in three naming schemes, parent, position: Y up, facing +Z, left at +X. */
 static const struct {
     const char *names[3];
     int parent;
@@ -75,7 +76,7 @@ static const struct {
 
 typedef struct human_def {
     int spelling;
-    double scale, arms_down; /* arms_down: radians by which the arms hang below the T-pose */
+    double scale, arms_down; /* arms_down: angle of the arms below the T-pose in radians */
     bool z_up, random_axes;
 } human_def;
 
@@ -89,7 +90,7 @@ static sup_quatd random_turn(sup_random *random)
 static sup_vec3d human_place(const human_def *def, int joint)
 {
     sup_vec3d p = sup_v3(human[joint].p[0], human[joint].p[1], human[joint].p[2]);
-    if (joint >= 6 && joint <= 12 && joint != 9) { /* below a shoulder: turn the arm down about it */
+    if (joint >= 6 && joint <= 12 && joint != 9) { /* below a shoulder: rotate the arm down about it */
         int shoulder = joint < 9 ? 6 : 10;
         double sign = joint < 9 ? -1.0 : 1.0;
         sup_vec3d s = sup_v3(human[shoulder].p[0], human[shoulder].p[1], human[shoulder].p[2]);
@@ -149,7 +150,7 @@ static sup_vec3d place_of(const sup_pose *pose, int node)
     return sup_v3((double)pose->world[node].m[3], (double)pose->world[node].m[7], (double)pose->world[node].m[11]);
 }
 
-/* Largest angle between bones of two poses, in degrees; `z_up` turns the second from Z up to Y up. */
+/* Largest angle between bones of two poses, in degrees; `z_up` rotates the second from Z up to Y up. */
 static double worst_bone(const sup_pose *a, const sup_pose *b, bool z_up)
 {
     static const int bones[8][2] = {{6, 7}, {7, 8}, {10, 11}, {11, 12}, {13, 14}, {14, 15}, {16, 17}, {17, 18}};
@@ -164,8 +165,8 @@ static double worst_bone(const sup_pose *a, const sup_pose *b, bool z_up)
     return worst;
 }
 
-/* A T-pose in centimetres, Y up, onto an A-pose in metres, Z up, other names and joint axes without any order. */
-TEST(retarget_limbs_point_where_the_source_points)
+/* A T-pose in centimetres, Y up, onto an A-pose in metres, Z up, with other names and random joint axes. */
+TEST(retarget_preserves_limb_directions)
 {
     const human_def from = {0, 100.0, 0.0, false, false};
     for (int spelling = 1; spelling < 3; spelling++) {
@@ -184,7 +185,7 @@ TEST(retarget_limbs_point_where_the_source_points)
             sup_pose_sample(target, clip, 0.25 * k, b);
             CHECK_NEAR(worst_bone(a, b, true), 0.0, 0.05);
         }
-        /* It walks to its left, 0.1 of its size a key. */
+        /* It walks to its left by 0.1 of its size per key. */
         CHECK_NEAR(b->world[0].m[3], 0.1 * (KEYS - 1), 1e-4);
         CHECK_NEAR(b->world[0].m[7], 0.0, 1e-4);
         sup_pose_destroy(a);
@@ -195,8 +196,8 @@ TEST(retarget_limbs_point_where_the_source_points)
     }
 }
 
-/* The first key is the source's rest pose: the target stands in the same pose, not in its own. */
-TEST(retarget_rest_pose_of_the_source)
+/* The first key is the source's rest pose: the target has the same pose, not its own rest pose. */
+TEST(retarget_reproduces_the_rest_pose_of_the_source)
 {
     const human_def from = {0, 1.0, 0.0, false, true}, to = {1, 1.0, 0.7, false, false};
     sup_character *source = make_human(&from, true), *target = make_human(&to, false);
@@ -212,7 +213,7 @@ TEST(retarget_rest_pose_of_the_source)
         CHECK_OK(sup_pose_sample(target, clip, 0.0, b), error);
         for (int n = 0; n < JOINTS; n++)
             CHECK_NEAR(sup_v3_distance(place_of(a, n), place_of(b, n)), 0.0, 1e-5);
-        /* Hands come along with the raised arms: turned about z by what the arms hung down. */
+        /* Hands rotate with the raised arms: about z by the angle of the arms. */
         for (int hand = 8; hand <= 12; hand += 4) {
             CHECK_NEAR(b->world[hand].m[0], cos(0.7), 1e-5);
             CHECK_NEAR(b->world[hand].m[4], hand == 8 ? sin(0.7) : -sin(0.7), 1e-5);
@@ -258,11 +259,11 @@ TEST(retarget_same_skeleton_is_the_same_motion)
     const human_def def = {0, 100.0, 0.4, false, true};
     sup_character *c = make_human(&def, true);
     check_same_motion(c, &c->clips[0], NULL, true, 1e-7);
-    /* Staying on the spot goes the long way: all but the places is the same. */
+    /* Without root motion the clip is not copied: all channels but the translations are equal. */
     sup_retarget_def still = sup_default_retarget_def();
     still.keep_root_motion = false;
     check_same_motion(c, &c->clips[0], &still, false, 1e-5);
-    /* An explicit pair goes the long way too, places included. */
+    /* With a joint map the clip is not copied either; all channels are equal. */
     static const char *const one[] = {"Hips"};
     sup_joint_map map = {1, one, one};
     sup_retarget_def mapped = sup_default_retarget_def();
@@ -271,7 +272,7 @@ TEST(retarget_same_skeleton_is_the_same_motion)
     sup_character_destroy(c);
 }
 
-TEST(retarget_stays_on_the_spot)
+TEST(retarget_without_root_motion_stays_in_place)
 {
     const human_def from = {0, 1.0, 0.0, false, false}, to = {1, 2.0, 0.7, true, true};
     sup_character *source = make_human(&from, true), *target = make_human(&to, false);
@@ -298,7 +299,7 @@ static bool moves_node(const sup_clip *clip, int32_t node)
     return false;
 }
 
-TEST(retarget_maps_come_first)
+TEST(retarget_map_takes_precedence)
 {
     const human_def from = {0, 1.0, 0.0, false, false}, to = {1, 1.0, 0.0, false, false};
     sup_character *source = make_human(&from, true), *target = make_human(&to, false);
@@ -310,7 +311,7 @@ TEST(retarget_maps_come_first)
     sup_error error = {0};
     def.map = &map;
     CHECK_OK(sup_retarget(NULL, source, &source->clips[0], target, &def, &clip, &error), error);
-    CHECK(!moves_node(clip, 4)); /* left at rest */
+    CHECK(!moves_node(clip, 4)); /* keeps its rest pose */
     CHECK(moves_node(clip, 8) && moves_node(clip, 3));
     sup_clip_destroy(clip);
     clip = NULL;
@@ -329,7 +330,7 @@ TEST(retarget_maps_come_first)
     sup_character_destroy(target);
 }
 
-TEST(retarget_names_what_does_not_fit)
+TEST(retarget_error_lists_unmatched_joints)
 {
     const human_def from = {0, 1.0, 0.0, false, false};
     sup_character *source = make_human(&from, true), *target = NULL;
@@ -362,7 +363,8 @@ static int32_t node_named(const sup_character *c, const char *name)
     return node;
 }
 
-/* Motion capture onto a character with the same names: limbs as in the source, the steps on the ground, left left. */
+/* Motion capture onto a character with the same names: limb directions of the source, feet on the ground, left is
+ * left. */
 TEST(retarget_motion_capture_onto_makehuman)
 {
     static const char *const motions[] = {"bvh/cmu_02_01_walk.bvh", "bvh/cmu_22_16_jumpingjacks.bvh",
@@ -403,7 +405,7 @@ TEST(retarget_motion_capture_onto_makehuman)
     }
 }
 
-/* The character's own clip was made from the same capture by another program: trunk and legs must agree. */
+/* The clip of the character was made from the same capture by another program: trunk and legs must agree. */
 TEST(retarget_agrees_with_another_program)
 {
     static const char *const joints[] = {"Hips",     "Spine",     "Spine1",  "LeftShoulder", "LeftArm",
@@ -420,7 +422,7 @@ TEST(retarget_agrees_with_another_program)
     for (int k = 1; k < 32; k++) {
         double time = 0.1 * k;
         sup_pose_sample(target, &target->clips[kick], time, a);
-        sup_pose_sample(target, clip, time + 1.0 / 120.0, b); /* theirs starts after the T-pose */
+        sup_pose_sample(target, clip, time + 1.0 / 120.0, b); /* the reference starts after the T-pose */
         for (int i = 0; i < 10; i++) {
             const float *u = a->world[node_named(target, joints[i])].m, *v = b->world[node_named(target, joints[i])].m;
             double trace = 0.0;
@@ -438,8 +440,8 @@ TEST(retarget_agrees_with_another_program)
     sup_character_destroy(target);
 }
 
-/* Every motion on every kind of rig: enough joints are found, numbers stay finite, heads stay above hips on average,
- * the left foot is the left one. */
+/* Every motion on every kind of rig: enough joints are matched, values are finite, heads are above hips on average, and
+ * the left foot is on the left. */
 TEST(retarget_every_motion_onto_every_rig)
 {
     static const char *const motions[] = {"bvh/cmu_02_01_walk.bvh",  "bvh/cmu_02_03_run.bvh",
@@ -477,7 +479,7 @@ TEST(retarget_every_motion_onto_every_rig)
                 sup_vec3d spine = sup_v3_sub(place_of(pose, joints[1]), place_of(pose, joints[0]));
                 sup_vec3d knees = sup_v3_sub(place_of(pose, joints[2]), place_of(pose, joints[3]));
                 CHECK(sup_v3_finite(spine));
-                CHECK_NEAR(sup_v3_length(spine) / size, 1.0, 0.25); /* in one piece */
+                CHECK_NEAR(sup_v3_length(spine) / size, 1.0, 0.25); /* connected */
                 head += rigs[r].up == 1 ? spine.y : spine.z;
                 left += m < 5 ? knees.x : rest_left;
             }

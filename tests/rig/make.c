@@ -1,4 +1,4 @@
-/* make.c - characters for tests, and the double reference of skinning. */
+/* make.c - characters for tests, and reference skinning in double. */
 #include "rig/make.h"
 
 make_data *make_begin(void)
@@ -10,7 +10,7 @@ make_data *make_begin(void)
     c->nodes = data.nodes;
     c->bones = data.bones;
     c->skins = data.skins;
-    c->primitives = data.parts;
+    c->primitives = data.primitives;
     c->positions = data.positions;
     c->triangles = data.triangles;
     c->influence_first = data.influence_first;
@@ -48,15 +48,15 @@ int32_t make_skin(make_data *d, int32_t first, int32_t count)
     return d->c.skin_count++;
 }
 
-int32_t make_part(make_data *d, const char *name, int32_t node, int32_t skin)
+int32_t make_primitive(make_data *d, const char *name, int32_t node, int32_t skin)
 {
-    d->parts[d->c.primitive_count] = (sup_primitive){.name = name,
-                                           .node = node,
-                                           .mesh = d->c.primitive_count,
-                                           .skin = skin,
-                                           .material = -1,
-                                           .vertex_first = d->c.vertex_count,
-                                           .triangle_first = d->c.triangle_count};
+    d->primitives[d->c.primitive_count] = (sup_primitive){.name = name,
+                                                          .node = node,
+                                                          .mesh = d->c.primitive_count,
+                                                          .skin = skin,
+                                                          .material = -1,
+                                                          .vertex_first = d->c.vertex_count,
+                                                          .triangle_first = d->c.triangle_count};
     return d->c.primitive_count++;
 }
 
@@ -66,7 +66,7 @@ int32_t make_vertex(make_data *d, float x, float y, float z)
     p[0] = x;
     p[1] = y;
     p[2] = z;
-    d->parts[d->c.primitive_count - 1].vertex_count++;
+    d->primitives[d->c.primitive_count - 1].vertex_count++;
     d->influence_first[d->c.vertex_count + 1] = d->influence_first[d->c.vertex_count];
     return d->c.vertex_count++;
 }
@@ -77,7 +77,7 @@ void make_triangle(make_data *d, int32_t a, int32_t b, int32_t c)
     t[0] = a;
     t[1] = b;
     t[2] = c;
-    d->parts[d->c.primitive_count - 1].triangle_count++;
+    d->primitives[d->c.primitive_count - 1].triangle_count++;
 }
 
 void make_influence(make_data *d, int32_t bone, float weight)
@@ -99,9 +99,9 @@ make_data *make_tube(float height)
     make_data *d = make_begin();
     int32_t root = make_node(d, "root", -1, 0, 0, 0);
     make_node(d, "tip", root, 0, height / 2, 0);
-    int32_t mesh = make_node(d, "mesh", -1, 5, 6, 7); /* a skinned mesh ignores its node's place */
+    int32_t mesh = make_node(d, "mesh", -1, 5, 6, 7); /* a skinned mesh ignores the transform of its node */
     int32_t skin = make_skin(d, 0, 2);
-    make_part(d, "tube", mesh, skin);
+    make_primitive(d, "tube", mesh, skin);
     for (int r = 0; r < ROWS; r++)
         for (int k = 0; k <= COLUMNS; k++) {
             double angle = 6.283185307179586 * (k % COLUMNS) / COLUMNS, t = (double)r / (ROWS - 1);
@@ -154,7 +154,7 @@ static double random_pm(sup_random *random)
     return 2.0 * sup_random_unit(random) - 1.0;
 }
 
-/* Rest pose disturbed at every node: turned, moved and scaled. */
+/* Rest pose with a random rotation, translation and scale at every node. */
 static void random_pose(const sup_character *c, double size, sup_random *random, sup_affine *world)
 {
     for (int32_t i = 0; i < c->node_count; i++) {
@@ -170,11 +170,11 @@ static void random_pose(const sup_character *c, double size, sup_random *random,
     }
 }
 
-/* Sum of the file's usable weights, per joint as the rig cleans them. */
-static sup_vec3d skin_by_file(const sup_character *c, int32_t part, int32_t v, const sup_affine *world)
+/* Sum of the file's usable weights per joint, cleaned like those of the rig. */
+static sup_vec3d skin_by_file(const sup_character *c, int32_t primitive, int32_t v, const sup_affine *world)
 {
     sup_vec3d x = sup_v3_load(c->positions + 3 * (size_t)v), sum = sup_v3(0, 0, 0);
-    if (c->primitives[part].skin < 0) return sup_affine_point(world[c->primitives[part].node], x);
+    if (c->primitives[primitive].skin < 0) return sup_affine_point(world[c->primitives[primitive].node], x);
     double total = 0.0;
     for (int32_t k = c->influence_first[v]; k < c->influence_first[v + 1]; k++) {
         double w = (double)c->influence_weight[k];
@@ -207,10 +207,11 @@ double make_skinning_error(const sup_character *c, const sup_rig *rig, int poses
     for (int i = 0; i < poses; i++) {
         random_pose(c, (double)rig->size, &random, world);
         for (int32_t p = 0; p < c->primitive_count; p++)
-            for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+            for (int32_t v = c->primitives[p].vertex_first;
+                 v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
                 sup_vec3d expected = skin_by_file(c, p, v, world), found = skin_by_rig(rig, v, world);
                 double difference = sup_v3_distance(expected, found);
-                /* A vertex without usable weights has no answer in the file. */
+                /* A vertex without usable weights has no reference in the file. */
                 if (sup_v3_finite(expected) && !(difference <= worst)) worst = difference;
             }
     }
@@ -267,14 +268,15 @@ static void check_skin(const sup_character *c, const sup_rig *rig)
     int32_t next = 0;
     for (int32_t p = 0; p < c->primitive_count; p++) {
         CHECK((rig->primitive_role[p] == SUP_PRIMITIVE_PROP) == (c->primitives[p].skin < 0));
-        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+        for (int32_t v = c->primitives[p].vertex_first;
+             v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             int32_t s = rig->vertex_to_skin[v];
             if (rig->primitive_role[p] == SUP_PRIMITIVE_PROP) {
                 CHECK_EQ(s, -1);
                 continue;
             }
             CHECK(s >= 0 && s < rig->skin_vertex_count && s <= next);
-            if (s == next) CHECK_EQ(rig->skin_to_vertex[next++], v); /* by first appearance */
+            if (s == next) CHECK_EQ(rig->skin_to_vertex[next++], v); /* by first occurrence */
             double apart = sup_v3_distance(sup_v3_load(rig->positions + 3 * (size_t)v),
                                            sup_v3_load(rig->skin_positions + 3 * (size_t)s));
             CHECK(apart <= 1.0001e-6 * (double)rig->size);

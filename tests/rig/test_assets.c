@@ -1,9 +1,9 @@
-/* Every character and mesh of the shared assets: skinning by the rig against the file's own formula, and counts against
- * STATS.csv, which other tools made.
+/* Every character and mesh of the shared assets: skinning with the rig against skinning with the data of the file, and
+ * counts against STATS.csv, which other tools wrote.
  *
- * STATS.csv welds equal positions of the whole file in the rest pose and keeps duplicate faces when it counts edges. To
- * compare like with like the test welds the rig's (or the mesh's) positions once more over the whole file and counts on
- * all triangles; what the rig itself reports is compared where the definitions agree. */
+ * STATS.csv welds equal positions of the whole file in the rest pose and includes duplicate faces when it counts edges.
+ * For comparable counts the test welds the positions of the rig (or the mesh) again over the whole file and counts on
+ * all triangles; the defects of the rig are compared where the definitions agree. */
 #include "geometry/adjacency.h"
 #include "geometry/weld.h"
 #include "rig/make.h"
@@ -55,7 +55,7 @@ static bool has_skin(const sup_character *c)
     return false;
 }
 
-TEST(rig_skins_every_asset_as_its_file_says)
+TEST(rig_skinning_matches_every_asset_file)
 {
     FILE *file = open_stats();
     row r;
@@ -106,7 +106,7 @@ static int32_t count_duplicates(int32_t count, const int32_t *triangles)
     return duplicates;
 }
 
-/* Counts as STATS.csv has them, with the library's welding, adjacency and components. */
+/* Counts as defined by STATS.csv, with the library's welding, adjacency and components. */
 static counts count_mesh(int32_t vertices, const float *positions, double distance, int32_t triangle_count,
                          const int32_t *triangles)
 {
@@ -146,7 +146,7 @@ static counts count_mesh(int32_t vertices, const float *positions, double distan
     return k;
 }
 
-/* Positions in the world: of the bind pose where there is a rig, else of the rest pose. */
+/* World positions: in the bind pose if there is a rig, else in the rest pose. */
 static float *world_positions(const sup_character *c, const sup_rig *rig)
 {
     float *positions = malloc((size_t)c->vertex_count * 3 * sizeof *positions);
@@ -154,7 +154,8 @@ static float *world_positions(const sup_character *c, const sup_rig *rig)
     sup_error error = {0};
     CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
     for (int32_t p = 0; p < c->primitive_count; p++)
-        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+        for (int32_t v = c->primitives[p].vertex_first;
+             v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             sup_vec3d x = sup_v3_load(rig != NULL ? rig->positions + 3 * v : c->positions + 3 * v);
             sup_affine world = sup_affine_from_float(pose->world[c->primitives[p].node]);
             sup_v3_store(positions + 3 * v, rig != NULL ? x : sup_affine_point(world, x));
@@ -163,11 +164,11 @@ static float *world_positions(const sup_character *c, const sup_rig *rig)
     return positions;
 }
 
-/* STATS.csv rounds positions to a grid of its own before it compares them, so vertices a millionth apart may or may not be
- * one there. These files have such vertices:
+/* STATS.csv rounds positions to a grid before it compares them, so vertices 1e-6 apart may or may not be welded there.
+ * These files have such vertices:
  * - muscles: one more pair, 1 to 2 micrometres apart, is welded there;
- * - Stegosaurus: four pairs that the file's hundredfold scale rounds together here stay apart there. Each closes a sliver
- *   (now degenerate), which opens nothing: three boundary edges less each. */
+ * - Stegosaurus: four pairs that the file's scale of 100 rounds together here are separate there. Each closes a sliver
+ *   (now degenerate): three boundary edges less each. */
 static bool is_known_difference(const char *file, const counts *k)
 {
     counts muscles = {79659, 615, 42, 309, 0, 0, 214}, stegosaurus = {1141, 1, 12, 8, 0, 4, 0};
@@ -202,7 +203,7 @@ static int64_t defect_sum(const sup_defect *defects, int32_t count, sup_defect_i
     return sum;
 }
 
-/* What the rig says of itself. A skin of one node is welded as a whole, as there. */
+/* The defects of the rig. A skin of one node is welded as a whole, as in STATS.csv. */
 static void check_rig_counts(const row *r, const sup_character *c, const sup_rig *rig)
 {
     int64_t weights = defect_sum(rig->defects, rig->defect_count, SUP_DEFECT_NON_FINITE_WEIGHT) +
@@ -218,7 +219,7 @@ static void check_rig_counts(const row *r, const sup_character *c, const sup_rig
     CHECK((hole != NULL) == (strtol(r->field[BOUNDARY], NULL, 10) > 0));
 }
 
-/* A mesh without a skeleton is reported on all the same. */
+/* A mesh without a skeleton can be inspected too. */
 static void check_report(const row *r, const sup_character *c)
 {
     sup_defects *defects = NULL;
@@ -231,7 +232,7 @@ static void check_report(const row *r, const sup_character *c)
     sup_defects_destroy(defects);
 }
 
-TEST(counts_agree_with_other_tools)
+TEST(mesh_counts_match_other_tools)
 {
     FILE *file = open_stats();
     row r;
@@ -255,7 +256,7 @@ TEST(counts_agree_with_other_tools)
     CHECK(files >= 40);
 }
 
-/* Meshes with a skeleton of their own file: the rig makes the weights. */
+/* Meshes with a skeleton in a separate file: the rig computes the weights. */
 TEST(meshes_with_skeletons_get_weights)
 {
     static const char *const pairs[][2] = {
@@ -278,9 +279,9 @@ TEST(meshes_with_skeletons_get_weights)
             sup_rig *rig = make_rig(c, &def);
             make_check_rig(c, rig);
             CHECK(rig->max_influences <= (k == 0 ? 4 : k == 1 ? 3 : 1));
-            const sup_defect *made = make_find(rig->defects, rig->defect_count, SUP_DEFECT_NO_INFLUENCE);
-            CHECK(made != NULL && made->severity == SUP_SEVERITY_NOTE);
-            CHECK_MSG((strstr(made->message, "bone heat") != NULL) == (k == 0), "%s", made->message);
+            const sup_defect *created = make_find(rig->defects, rig->defect_count, SUP_DEFECT_NO_INFLUENCE);
+            CHECK(created != NULL && created->severity == SUP_SEVERITY_NOTE);
+            CHECK_MSG((strstr(created->message, "bone heat") != NULL) == (k == 0), "%s", created->message);
             sup_rig_destroy(rig);
         }
         sup_character_destroy(c);

@@ -4,7 +4,8 @@
 
 enum { JOINTS = 6, MOST = 4 };
 
-/* A chain 0 - 1 along x with three children of 1 that start in one place and go different ways; 5 is a child of 2. */
+/* A chain 0 - 1 along x with three children of 1 that start at the same position in different directions; 5 is a child
+ * of 2. */
 static const int32_t parent[JOINTS] = {-1, 0, 1, 1, 1, 2};
 static const float head[3 * JOINTS] = {0, 0, 0, 6, 0, 0, 12, 0, 0, 12, 0, 0, 12, 0, 0, 18, 0, 0};
 static const float tail[3 * JOINTS] = {6, 0, 0, 12, 0, 0, 18, 0, 0, 12, 6, 0, 12, -6, 0, 18, 0, 0};
@@ -51,13 +52,13 @@ TEST(nearest_middle_of_a_bone_is_rigid)
     }
 }
 
-TEST(nearest_ends_are_shared)
+TEST(nearest_ends_blend_connected_bones)
 {
     answer a = ask(6.9f, 0.5f, 0, MOST); /* head of 1: with its parent */
     CHECK(a.count == 2 && has(&a, 0) && has(&a, 1));
     a = ask(5.5f, 0.5f, 0, MOST); /* tail of 0: with its child */
     CHECK(a.count == 2 && has(&a, 0) && has(&a, 1));
-    a = ask(-2, 0, 0, MOST); /* before the root: nobody to share with */
+    a = ask(-2, 0, 0, MOST); /* before the root: no connected bone */
     CHECK(a.count == 1 && a.joints[0] == 0);
     a = ask(11.5f, 0, 0.1f, MOST); /* tail of 1: with three children, cut to three bones */
     CHECK(a.count == 3 && a.joints[0] == 1);
@@ -69,16 +70,16 @@ TEST(nearest_ends_are_shared)
     CHECK(a.count == 2 && has(&a, 2) && has(&a, 5));
 }
 
-TEST(nearest_obeys_the_limit)
+TEST(nearest_respects_max_influences)
 {
     for (int32_t most = 1; most <= MOST; most++) {
         answer a = ask(11.5f, 0, 0.1f, most);
         CHECK_EQ(a.count, most < 3 ? most : 3);
-        CHECK_EQ(a.joints[0], 1); /* the nearest bone always stays */
+        CHECK_EQ(a.joints[0], 1); /* the nearest bone is always used */
     }
 }
 
-TEST(nearest_scales_and_needs_bones)
+TEST(nearest_is_scale_invariant_and_needs_bones)
 {
     sup_context context = sup_context_resolve(NULL);
     sup_random random = {8};

@@ -2,7 +2,7 @@
 #include "make.h"
 #include "supple/paint.h"
 
-TEST(sphere_is_full_inside_and_fades_over_its_border)
+TEST(sphere_mask_is_one_inside_and_fades_over_the_border)
 {
     sup_character *c = make_build(make_tube(8.0f));
     sup_rig *rig = make_rig(c, NULL);
@@ -22,7 +22,7 @@ TEST(sphere_is_full_inside_and_fades_over_its_border)
         between += d > 1.6 && d < 3.4;
     }
     CHECK(between > 0);
-    CHECK_OK(sup_paint_sphere(rig, joint, 1.5, 0.0, mask, &error), error); /* a sharp border divides by nothing */
+    CHECK_OK(sup_paint_sphere(rig, joint, 1.5, 0.0, mask, &error), error); /* a border of 0 must not divide by zero */
     for (int32_t v = 0; v < rig->vertex_count; v++)
         CHECK(mask[v] == 0.0f || mask[v] == 1.0f);
     CHECK_EQ(sup_paint_sphere(rig, joint, -1.0, 0.0, mask, &error), SUP_ERROR_ARGUMENT);
@@ -35,7 +35,7 @@ TEST(sphere_is_full_inside_and_fades_over_its_border)
     sup_character_destroy(c);
 }
 
-TEST(joint_paints_its_share_of_the_weight)
+TEST(joint_mask_is_the_weight_of_its_subtree)
 {
     sup_character *c = make_build(make_tube(8.0f));
     sup_rig *rig = make_rig(c, NULL);
@@ -48,7 +48,7 @@ TEST(joint_paints_its_share_of_the_weight)
         double own = 0.0;
         for (int32_t k = rig->influence_first[v]; k < rig->influence_first[v + 1]; k++)
             if (rig->influence_joint[k] == 1) own += (double)rig->influence_weight[k];
-        CHECK_NEAR(all[v], 1.0, 1e-6); /* the root and all below it */
+        CHECK_NEAR(all[v], 1.0, 1e-6); /* the root and all its descendants */
         CHECK_NEAR(upper[v], own, 1e-6);
     }
     CHECK_EQ(sup_paint_joint(rig, -1, all, NULL), SUP_ERROR_ARGUMENT);
@@ -61,7 +61,7 @@ TEST(joint_paints_its_share_of_the_weight)
     sup_character_destroy(c);
 }
 
-TEST(part_paints_its_vertices)
+TEST(primitive_mask_covers_its_vertices)
 {
     sup_character *c = make_build(make_tube(8.0f));
     sup_rig *rig = make_rig(c, NULL);
@@ -80,7 +80,7 @@ static sup_result numbers(const sup_rig *rig, const char *text, float *mask, sup
     return sup_paint_numbers(rig, (sup_bytes){text, strlen(text)}, mask, error);
 }
 
-TEST(numbers_are_one_for_each_vertex)
+TEST(numbers_must_match_the_vertex_count)
 {
     sup_character *c = make_build(make_tube(8.0f));
     sup_rig *rig = make_rig(c, NULL);

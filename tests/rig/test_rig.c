@@ -41,7 +41,7 @@ static const sup_defect *found(const sup_rig *rig, sup_defect_id id)
     return make_find(rig->defects, rig->defect_count, id);
 }
 
-/* Makes the rig fail; the error must name the defect, and the report must have it. */
+/* The rig must fail; the error id must be that of the defect, and the inspection must list it. */
 static void check_refused(make_data *d, const char *id, sup_defect_id defect)
 {
     sup_character *c = make_build(d);
@@ -58,7 +58,7 @@ static void check_refused(make_data *d, const char *id, sup_defect_id defect)
     sup_character_destroy(c);
 }
 
-TEST(names_are_complete)
+TEST(defect_and_severity_names_are_complete)
 {
     for (int id = 0; id < SUP_DEFECT_COUNT; id++)
         CHECK(sup_defect_name((sup_defect_id)id) != NULL && sup_defect_name((sup_defect_id)id)[0] != '\0');
@@ -103,18 +103,18 @@ TEST(negative_weld_distance_welds_nothing)
 TEST(rest_pose_may_differ_from_bind_pose)
 {
     make_data *d = make_tube(6);
-    d->nodes[1].rest.rotation = (sup_quat){0.6f, 0, 0, 0.8f}; /* after the skin was made */
+    d->nodes[1].rest.rotation = (sup_quat){0.6f, 0, 0, 0.8f}; /* after the skin was created */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
     const sup_defect *defect = found(rig, SUP_DEFECT_REST_DIFFERS_FROM_BIND);
     CHECK(defect != NULL && defect->count == 1 && defect->first == 1);
     CHECK_NEAR(make_skinning_error(c, rig, 5, 2), 0.0, 1e-6);
     for (int32_t i = 0; i < 3 * c->vertex_count; i++)
-        CHECK_NEAR(rig->positions[i], c->positions[i], 0.0); /* the root stands where it was bound */
+        CHECK_NEAR(rig->positions[i], c->positions[i], 0.0); /* the root is at its bind position */
     release(rig, c);
 }
 
-/* A second skin over the same joints in a mesh space of its own. */
+/* A second skin over the same joints with another mesh space. */
 static void add_second_skin(make_data *d, bool consistent)
 {
     make_tube(6);
@@ -125,7 +125,7 @@ static void add_second_skin(make_data *d, bool consistent)
         if (!consistent && b == 3) map.m[3] += 0.5;
         d->bones[b].inverse_bind = sup_affine_to_float(map);
     }
-    make_part(d, "second", node, skin);
+    make_primitive(d, "second", node, skin);
     sup_affine back;
     CHECK(sup_affine_inverse(space, &back));
     int32_t first = d->c.vertex_count;
@@ -138,7 +138,7 @@ static void add_second_skin(make_data *d, bool consistent)
     make_triangle(d, first, first + 1, first + 2);
 }
 
-TEST(skins_that_share_joints_come_into_one_space)
+TEST(skins_with_shared_joints_use_one_space)
 {
     make_data *d = make_begin();
     add_second_skin(d, true);
@@ -150,7 +150,7 @@ TEST(skins_that_share_joints_come_into_one_space)
     release(rig, c);
 }
 
-TEST(skins_that_do_not_fit_get_joints_of_their_own)
+TEST(incompatible_skins_get_separate_joints)
 {
     make_data *d = make_begin();
     add_second_skin(d, false);
@@ -161,10 +161,10 @@ TEST(skins_that_do_not_fit_get_joints_of_their_own)
     release(rig, c);
 }
 
-/* A triangle that hangs on `node`, not skinned. */
+/* An unskinned triangle attached to `node`. */
 static void add_prop(make_data *d, int32_t node)
 {
-    make_part(d, "prop", node, -1);
+    make_primitive(d, "prop", node, -1);
     int32_t first = make_vertex(d, 0, 0, 0);
     make_vertex(d, 1, 0, 0);
     make_vertex(d, 0, 1, 0);
@@ -187,7 +187,7 @@ TEST(props_move_with_their_nodes_in_every_pose)
     CHECK_NEAR(make_skinning_error(c, rig, 5, 5), 0.0, 1e-6);
     CHECK_EQ(rig->joint_count, 4);
     CHECK(rig->primitive_role[0] == SUP_PRIMITIVE_SKIN && rig->primitive_role[1] == SUP_PRIMITIVE_PROP);
-    /* In the bind pose the hand's prop is where the bound arm carries it, not where the rest pose does. */
+    /* In the bind pose the prop of the hand follows the bind pose of the arm, not its rest pose. */
     const float *p = rig->positions + 3 * MAKE_TUBE_VERTICES;
     sup_affine local = make_world(d, hand), arm,
                tip = sup_affine_from_trs(sup_v3(0, 3, 0), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1));
@@ -197,7 +197,7 @@ TEST(props_move_with_their_nodes_in_every_pose)
     release(rig, c);
 }
 
-TEST(hidden_prop_with_scale_zero_keeps_its_form)
+TEST(prop_hidden_by_scale_zero_keeps_its_shape)
 {
     make_data *d = make_tube(6);
     int32_t hidden = make_node(d, "hidden", 1, 1, 1, 0);
@@ -211,10 +211,10 @@ TEST(hidden_prop_with_scale_zero_keeps_its_form)
     release(rig, c);
 }
 
-TEST(mirrored_parts_keep_their_outside)
+TEST(mirrored_primitives_keep_their_orientation)
 {
     make_data *d = make_tube(6);
-    for (int32_t b = 0; b < 2; b++) /* the mesh is stored mirrored, and mirrored back by its bind */
+    for (int32_t b = 0; b < 2; b++) /* the mesh is stored mirrored, and its bind mirrors it again */
         for (int i = 0; i < 3; i++)
             d->bones[b].inverse_bind.m[4 * i] *= -1.0f;
     sup_character *c;
@@ -231,7 +231,7 @@ TEST(mirrored_parts_keep_their_outside)
     release(rig, c);
 }
 
-TEST(normals_of_the_file_are_turned_into_the_bind_pose)
+TEST(normals_of_the_file_are_transformed_to_the_bind_pose)
 {
     make_data *d = make_tube(6);
     d->c.normals = d->normals;
@@ -252,11 +252,11 @@ TEST(normals_of_the_file_are_turned_into_the_bind_pose)
     release(rig, c);
 }
 
-TEST(nonfinite_positions_are_mended_or_refused)
+TEST(nonfinite_positions_are_repaired_or_rejected)
 {
     make_data *d = make_tube(6);
     d->positions[3 * 40 + 1] = INFINITY;
-    d->positions[3 * 41] = 1e30f; /* its square is no float */
+    d->positions[3 * 41] = 1e30f; /* its square overflows a float */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
     const sup_defect *defect = found(rig, SUP_DEFECT_NON_FINITE_POSITION);
@@ -278,7 +278,7 @@ TEST(weights_are_cleaned)
     w[2] = -3.0f, w[3] = 2.0f; /* vertex 1: joint 1 alone, unnormalised */
     d->influence_bone[5] = 0;  /* vertex 2: joint 0 twice */
     w[4] = 0.5f, w[5] = 0.5f;
-    w[6] = w[7] = 0.0f;           /* vertex 3: nothing; its twin too */
+    w[6] = w[7] = 0.0f;           /* vertex 3 and its welded copy: nothing */
     w[8] = INFINITY, w[9] = 0.0f; /* vertex 4: nothing */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
@@ -312,10 +312,10 @@ TEST(influences_of_one_joint_are_added)
     release(rig, c);
 }
 
-TEST(welded_twin_lends_its_weights)
+TEST(vertex_without_weights_uses_its_welded_neighbour)
 {
     make_data *d = make_tube(6);
-    int32_t twin = 4 * 13, bare = twin + 12; /* first and last column of row 4, in one place */
+    int32_t twin = 4 * 13, bare = twin + 12; /* first and last column of row 4, at one position */
     d->influence_weight[2 * twin] = 0.25f;
     d->influence_weight[2 * twin + 1] = 0.75f;
     d->influence_weight[2 * bare] = d->influence_weight[2 * bare + 1] = 0.0f;
@@ -326,7 +326,7 @@ TEST(welded_twin_lends_its_weights)
     release(rig, c);
 }
 
-TEST(influences_are_capped_and_made_rigid)
+TEST(influences_are_limited_or_rigid)
 {
     sup_character *c = make_build(make_tube(6));
     sup_rig_def cap = {.max_influences = 1}, rigid = {.weights = SUP_WEIGHTS_RIGID};
@@ -341,7 +341,7 @@ TEST(influences_are_capped_and_made_rigid)
     release(b, c);
 }
 
-/* Takes all weights away. */
+/* Removes all weights. */
 static make_data *make_bare_tube(void)
 {
     make_data *d = make_tube(6);
@@ -349,7 +349,7 @@ static make_data *make_bare_tube(void)
     return d;
 }
 
-TEST(weights_are_made_where_there_are_none)
+TEST(missing_weights_are_computed)
 {
     sup_character *c = make_build(make_bare_tube());
     static const sup_weight_source sources[] = {SUP_WEIGHTS_AUTO, SUP_WEIGHTS_HEAT, SUP_WEIGHTS_NEAREST,
@@ -359,7 +359,7 @@ TEST(weights_are_made_where_there_are_none)
         sup_rig *rig = make_rig(c, &def);
         make_check_rig(c, rig);
         CHECK(found(rig, SUP_DEFECT_NO_INFLUENCE)->severity == SUP_SEVERITY_NOTE);
-        for (int32_t v = 0; v < c->vertex_count; v++) { /* ends belong to their bones, seams agree */
+        for (int32_t v = 0; v < c->vertex_count; v++) { /* ends belong to their bones, seams have equal weights */
             int32_t strongest = rig->influence_joint[rig->influence_first[v]];
             if (c->positions[3 * v + 1] < 1.0f) CHECK_EQ(strongest, 0);
             if (c->positions[3 * v + 1] > 5.0f) CHECK_EQ(strongest, 1);
@@ -377,7 +377,7 @@ TEST(weights_are_made_where_there_are_none)
     sup_character_destroy(c);
 }
 
-TEST(weights_asked_for_replace_those_of_the_file)
+TEST(requested_weights_replace_those_of_the_file)
 {
     sup_character *c = make_build(make_tube(6));
     sup_rig_def def = {.weights = SUP_WEIGHTS_NEAREST};
@@ -388,7 +388,7 @@ TEST(weights_asked_for_replace_those_of_the_file)
     release(rig, c);
 }
 
-TEST(island_without_weights_takes_the_nearest_bone)
+TEST(component_without_weights_uses_the_nearest_bone)
 {
     make_data *d = make_tube(6);
     int32_t first = make_vertex(d, 0, 7, 0);
@@ -408,13 +408,13 @@ TEST(surface_defects_are_counted)
 {
     make_data *d = make_tube(6);
     d->c.triangle_count -= 24; /* both caps off, but not their vertices */
-    d->parts[0].triangle_count -= 24;
+    d->primitives[0].triangle_count -= 24;
     make_triangle(d, 0, 1, 1);   /* degenerate */
-    make_triangle(d, 14, 13, 0); /* the second triangle once more, turned over */
+    make_triangle(d, 14, 13, 0); /* the second triangle again, flipped */
     d->triangles[3 * 100 + 1] ^= d->triangles[3 * 100 + 2];
     d->triangles[3 * 100 + 2] ^= d->triangles[3 * 100 + 1];
     d->triangles[3 * 100 + 1] ^= d->triangles[3 * 100 + 2]; /* a triangle inside out */
-    make_triangle(d, 60, 61, 118);                          /* a fin on an inner edge, to the bottom's centre */
+    make_triangle(d, 60, 61, 118);                          /* a fin on an interior edge, to the centre of the bottom */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
     CHECK_EQ(found(rig, SUP_DEFECT_DEGENERATE_TRIANGLE)->count, 1);
@@ -429,7 +429,7 @@ TEST(surface_defects_are_counted)
     release(rig, c);
 }
 
-TEST(slivers_are_relative)
+TEST(sliver_detection_is_scale_invariant)
 {
     for (int scale = -1; scale <= 1; scale++) {
         make_data *d = make_tube(6);
@@ -457,14 +457,14 @@ TEST(bone_defects_are_counted)
     make_data *d = make_begin();
     make_tube(6);
     d->c.bone_count = d->c.skin_count = 0;
-    /* Nodes 0, 1, 2 are taken; a skin lists a row of nodes: out at the side, and two that move nothing. */
+    /* Nodes 0, 1, 2 exist; a skin lists further nodes: one outside of the mesh, and two without influence. */
     d->nodes[2] = (sup_node){"side", 1, sup_transform_identity(), false};
     d->nodes[2].rest.translation = (sup_vec3){4, 0, 0};
     make_node(d, "same", 2, 0, 0, 0);
     make_skin(d, 0, 4);
     int32_t mesh = make_node(d, "mesh", -1, 0, 0, 0);
-    d->parts[0].node = mesh;
-    d->influence_bone[0] = 2; /* the side joint moves vertex 0 */
+    d->primitives[0].node = mesh;
+    d->influence_bone[0] = 2; /* the joint outside influences vertex 0 */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
     CHECK_EQ(found(rig, SUP_DEFECT_BONE_OUTSIDE_SKIN)->count, 1);
@@ -476,8 +476,8 @@ TEST(bone_defects_are_counted)
     release(rig, c);
 }
 
-/* Weights of the file may come from anywhere; made ones need the bones inside. */
-TEST(a_skeleton_beside_the_mesh_is_refused_where_weights_are_made)
+/* Weights of the file work with any bones; computed weights need the bones inside. */
+TEST(skeleton_outside_of_the_mesh_is_rejected_for_computed_weights)
 {
     for (int made = 0; made < 2; made++) {
         make_data *d = make_tube(6);
@@ -496,10 +496,10 @@ TEST(a_skeleton_beside_the_mesh_is_refused_where_weights_are_made)
     }
 }
 
-TEST(bones_go_to_the_mean_of_children_and_leaves_into_their_vertices)
+TEST(bone_tails_are_mean_of_children_or_estimated_from_vertices)
 {
     make_data *d = make_tube(6);
-    make_node(d, "idle", 1, 2, 0, 0); /* no bone: not part of the skeleton */
+    make_node(d, "idle", 1, 2, 0, 0); /* no bone: not in the skeleton */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
     CHECK(rig->bone_tail[1] == 3.0f && rig->bone_tail[0] == 0.0f);
@@ -509,7 +509,7 @@ TEST(bones_go_to_the_mean_of_children_and_leaves_into_their_vertices)
     release(rig, c);
 }
 
-TEST(singular_inverse_binds_are_mended_or_refused)
+TEST(singular_inverse_binds_are_repaired_or_rejected)
 {
     make_data *d = make_tube(6);
     memset(&d->bones[1].inverse_bind, 0, sizeof(sup_mat34));
@@ -524,14 +524,14 @@ TEST(singular_inverse_binds_are_mended_or_refused)
     d->nodes[1].rest.scale.y = 0.0f;
     check_refused(d, "rig.singular_inverse_bind", SUP_DEFECT_SINGULAR_INVERSE_BIND);
     d = make_tube(6);
-    d->nodes[1].rest.scale = (sup_vec3){0, 0, 0}; /* the bind is fine: only the rest pose collapses */
+    d->nodes[1].rest.scale = (sup_vec3){0, 0, 0}; /* the bind pose is valid: only the rest pose is degenerate */
     rig = rig_of(d, &c);
     CHECK_EQ(found(rig, SUP_DEFECT_ZERO_SCALE_JOINT)->first, 1);
     CHECK_NEAR(make_skinning_error(c, rig, 5, 8), 0.0, 1e-6);
     release(rig, c);
 }
 
-TEST(characters_without_skin_or_mesh_are_refused)
+TEST(characters_without_skin_or_mesh_are_rejected)
 {
     make_data *d = make_begin();
     check_refused(d, "rig.no_skin", SUP_DEFECT_NO_SKIN);
@@ -539,7 +539,7 @@ TEST(characters_without_skin_or_mesh_are_refused)
     d->nodes[0].is_joint = true;
     check_refused(d, "rig.no_skin", SUP_DEFECT_NO_SKIN);
     d = make_tube(6);
-    d->parts[0].skin = -1;
+    d->primitives[0].skin = -1;
     memset(d->influence_first, 0, sizeof d->influence_first);
     d->c.skin_count = d->c.bone_count = 0;
     check_refused(d, "rig.no_skin", SUP_DEFECT_NO_SKIN);
@@ -549,7 +549,7 @@ TEST(characters_without_skin_or_mesh_are_refused)
     check_refused(d, "rig.no_skin", SUP_DEFECT_NO_SKIN);
 }
 
-TEST(rigid_parts_moved_by_a_clip_are_all_props)
+TEST(rigid_primitives_animated_by_a_clip_are_props)
 {
     make_data *d = make_begin();
     int32_t arm = make_node(d, "arm", make_node(d, "body", -1, 0, 1, 0), 0, 2, 0);
@@ -568,11 +568,11 @@ TEST(rigid_parts_moved_by_a_clip_are_all_props)
     release(rig, c);
 }
 
-/* A box as a skinned part of its own node. */
+/* A box as a skinned primitive of a separate node. */
 static void add_box(make_data *d, const char *name, sup_vec3d centre, sup_vec3d half)
 {
     int32_t node = make_node(d, name, -1, 0, 0, 0);
-    make_part(d, name, node, 0);
+    make_primitive(d, name, node, 0);
     static const int32_t faces[] = {0, 2, 3, 0, 3, 1, 4, 5, 7, 4, 7, 6, 0, 1, 5, 0, 5, 4,
                                     2, 6, 7, 2, 7, 3, 0, 4, 6, 0, 6, 2, 1, 3, 7, 1, 7, 5};
     int32_t first = d->c.vertex_count;
@@ -585,24 +585,24 @@ static void add_box(make_data *d, const char *name, sup_vec3d centre, sup_vec3d 
         make_triangle(d, first + faces[3 * t], first + faces[3 * t + 1], first + faces[3 * t + 2]);
 }
 
-TEST(roles_tell_skin_from_followers)
+TEST(roles_distinguish_skin_and_followers)
 {
     make_data *d = make_tube(6);
-    add_box(d, "legs", sup_v3(0, -4, 0), sup_v3(0.8, 4.1, 0.8));       /* goes on where the tube ends */
+    add_box(d, "legs", sup_v3(0, -4, 0), sup_v3(0.8, 4.1, 0.8));       /* continues the tube */
     add_box(d, "teeth", sup_v3(0, 5, 0), sup_v3(0.5, 0.5, 0.5));       /* inside */
     add_box(d, "eye", sup_v3(1.5, 5.5, 0), sup_v3(0.05, 0.05, 0.05));  /* small */
-    add_box(d, "trousers", sup_v3(0, -4, 0), sup_v3(0.85, 3.0, 0.85)); /* hugs the legs */
+    add_box(d, "trousers", sup_v3(0, -4, 0), sup_v3(0.85, 3.0, 0.85)); /* close around the legs */
     sup_character *c;
     sup_rig *rig = rig_of(d, &c);
-    static const sup_primitive_role expected[] = {SUP_PRIMITIVE_SKIN, SUP_PRIMITIVE_SKIN, SUP_PRIMITIVE_FOLLOWER, SUP_PRIMITIVE_FOLLOWER,
-                                             SUP_PRIMITIVE_FOLLOWER};
+    static const sup_primitive_role expected[] = {SUP_PRIMITIVE_SKIN, SUP_PRIMITIVE_SKIN, SUP_PRIMITIVE_FOLLOWER,
+                                                  SUP_PRIMITIVE_FOLLOWER, SUP_PRIMITIVE_FOLLOWER};
     for (int p = 0; p < 5; p++)
-        CHECK_MSG(rig->primitive_role[p] == expected[p], "part %s", c->primitives[p].name);
+        CHECK_MSG(rig->primitive_role[p] == expected[p], "primitive %s", c->primitives[p].name);
     CHECK_EQ(rig->skin_component[rig->vertex_to_skin[c->primitives[1].vertex_first]], rig->main_component);
     release(rig, c);
 }
 
-/* --- Memory that runs out at every place --- */
+/* --- Failure of every allocation --- */
 
 typedef struct short_memory {
     int64_t left, open;
@@ -623,7 +623,7 @@ static void short_release(void *user, void *block, size_t size)
     free(block);
 }
 
-TEST(running_out_of_memory_anywhere_leaks_nothing)
+TEST(failed_allocations_do_not_leak)
 {
     make_data *d = make_bare_tube();
     add_box(d, "box", sup_v3(0, 9, 0), sup_v3(1, 2, 1));

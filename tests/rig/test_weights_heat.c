@@ -1,4 +1,4 @@
-/* Bone heat weights: shape of the result on clean meshes, survival on dirty ones. */
+/* Bone heat weights: shape of the result on valid meshes, robustness on damaged ones. */
 #include "rig/weights.h"
 #include "test.h"
 
@@ -36,7 +36,7 @@ static void make_tube(mesh *m, bool caps, double scale)
     for (int32_t r = 0; r + 1 < RINGS; r++)
         for (int32_t s = 0; s < SIDES; s++) {
             int32_t a = r * SIDES + s, b = r * SIDES + (s + 1) % SIDES;
-            /* mirrored about the middle, so that the two halves are alike */
+            /* mirrored about the centre, so that the two halves are equal */
             int32_t quad[6] = {a, a + SIDES, b, b, a + SIDES, b + SIDES};
             int32_t other[6] = {a, b + SIDES, b, a, a + SIDES, b + SIDES};
             memcpy(m->triangles + 3 * m->triangle_count, r < RINGS / 2 ? quad : other, sizeof(quad));
@@ -114,7 +114,7 @@ static void check_two_bones(const mesh *m, const weights *w, double tolerance)
     check_rows(m, w, 2);
     for (int32_t s = 0; s < SIDES; s++) {
         CHECK_NEAR(weight_of(w, (RINGS / 2) * SIDES + s, 0), 0.5, tolerance);
-        CHECK(weight_of(w, s, 0) > 0.97); /* exp(-2 / radius) of the other bone is left */
+        CHECK(weight_of(w, s, 0) > 0.97); /* the weight of the other bone is exp(-2 / radius) */
         CHECK(weight_of(w, (RINGS - 1) * SIDES + s, 1) > 0.97);
         for (int32_t r = 0; r + 1 < RINGS; r++)
             CHECK(weight_of(w, r * SIDES + s, 1) <= weight_of(w, (r + 1) * SIDES + s, 1) + 1e-6);
@@ -128,7 +128,7 @@ TEST(heat_two_bones)
     make_tube(&test_mesh, true, 1.0);
     CHECK_EQ(solve(&test_mesh, 2, two_parents, two_heads, two_tails, 4, &result_a), SUP_OK);
     check_two_bones(&test_mesh, &result_a, 1e-5);
-    /* it is a slope, not a step: a radius away from the joint both bones still count */
+    /* a smooth transition: one radius away from the joint both bones have weight */
     CHECK(weight_of(&result_a, (RINGS / 2 + 3) * SIDES, 0) > 0.05);
     CHECK(weight_of(&result_a, (RINGS / 2 + 3) * SIDES, 0) < 0.45);
 }
@@ -200,7 +200,7 @@ static void spoil(mesh *m, uint64_t seed)
     for (int32_t k = 0; k < 60; k++) {
         const int32_t *t = m->triangles + 3 * (sup_random_u32(&random) % (uint32_t)kept);
         if (k % 2 == 0) add_triangle(m, t[0], t[1], t[2]);
-        if (k % 2 == 1) add_triangle(m, t[1], t[0], t[2]); /* doubled and turned over */
+        if (k % 2 == 1) add_triangle(m, t[1], t[0], t[2]); /* duplicated and flipped */
         const float *a = m->positions + 3 * t[0], *b = m->positions + 3 * t[1];
         int32_t sliver = add_vertex(m, 0.5 * ((double)a[0] + (double)b[0]), 0.5 * ((double)a[1] + (double)b[1]) + 1e-9,
                                     0.5 * ((double)a[2] + (double)b[2]));
@@ -210,7 +210,7 @@ static void spoil(mesh *m, uint64_t seed)
     }
 }
 
-TEST(heat_dirty_tube)
+TEST(heat_damaged_tube)
 {
     make_tube(&test_mesh, true, 1.0);
     CHECK_EQ(solve(&test_mesh, 2, two_parents, two_heads, two_tails, 4, &result_a), SUP_OK);
@@ -232,7 +232,7 @@ TEST(heat_dirty_tube)
 
 TEST(heat_islands)
 {
-    /* A plate outside near the right bone, one inside the tube, a lone vertex without triangles. */
+    /* A plate outside near the right bone, one inside the tube, and a vertex without triangles. */
     make_tube(&test_mesh, true, 1.0);
     int32_t out = add_vertex(&test_mesh, 1.5, 2.0, 0.0);
     add_vertex(&test_mesh, 1.7, 2.0, 0.0);
@@ -250,14 +250,14 @@ TEST(heat_islands)
         CHECK_NEAR(weight_of(&result_a, in + k, 0), 1.0, 1e-4);
     }
     CHECK_NEAR(weight_of(&result_a, alone, 0), 1.0, 1e-6);
-    /* The tube itself does not notice. */
+    /* The weights of the tube do not change. */
     CHECK_NEAR(weight_of(&result_a, (RINGS / 2) * SIDES, 0), 0.5, 1e-3);
 }
 
-TEST(heat_walls_block)
+TEST(heat_does_not_cross_walls)
 {
     /* Two parallel tubes a little apart, one bone in each. The sides that face each other are nearly as close to the
-     * other's bone, but cannot see it. Two separate pieces: nothing crosses over. */
+     * other's bone, but it is hidden. Two separate components: no heat crosses over. */
     make_tube(&test_mesh, true, 1.0);
     int32_t half = test_mesh.vertex_count, triangles = test_mesh.triangle_count;
     for (int32_t v = 0; v < half; v++) {
@@ -269,7 +269,7 @@ TEST(heat_walls_block)
         add_triangle(&test_mesh, c[0] + half, c[1] + half, c[2] + half);
     }
     const int32_t parents[2] = {-1, -1};
-    /* the second bone hugs the wall, so it is nearer than the first tube's own bone */
+    /* the second bone is close to the wall, so it is nearer than the bone of the first tube */
     const float heads[6] = {-2, 0, 0, -2, 0.54f, 0}, tails[6] = {2, 0, 0, 2, 0.54f, 0};
     CHECK_EQ(solve(&test_mesh, 2, parents, heads, tails, 4, &result_a), SUP_OK);
     check_rows(&test_mesh, &result_a, 2);
@@ -279,9 +279,10 @@ TEST(heat_walls_block)
     }
 }
 
-TEST(heat_odd_bones)
+TEST(heat_coincident_and_degenerate_bones)
 {
-    /* Coincident bones share, also when rounding tells them apart; points, bones outside and far away do not harm. */
+    /* Coincident bones have equal weights, also up to rounding; bones of length 0, outside and far away have no
+     * effect. */
     const int32_t parents[6] = {-1, 0, 0, 1, 1, 1};
     const float heads[18] = {-2, 0, 0, 0, 0, 0, 0, 2e-6f, 0, 1, 0, 0, 50, 50, 50, 0, 3, 0};
     const float tails[18] = {0, 0, 0, 2, 0, 0, 2, 0, 0, 1, 0, 0, 51, 50, 50, 1, 3, 0};
@@ -296,9 +297,9 @@ TEST(heat_odd_bones)
     CHECK(weight_of(&result_a, (RINGS - 1) * SIDES, 1) > 0.4);
 }
 
-TEST(heat_bone_outside_yields)
+TEST(heat_prefers_bones_inside)
 {
-    /* Nearer to one side of the tube than the bone inside, but in the open air. */
+    /* Nearer to one side of the tube than the bone inside, but outside. */
     const float heads[6] = {-2, 0, 0, -2, 0.8f, 0}, tails[6] = {2, 0, 0, 2, 0.8f, 0};
     const int32_t parents[2] = {-1, -1};
     make_tube(&test_mesh, true, 1.0);
@@ -315,7 +316,7 @@ static void count_warning(void *user, sup_log_level level, const char *message)
 
 TEST(heat_bones_very_far_away)
 {
-    /* Hardly any heat arrives, and still the system is solved, not given up. */
+    /* Very little heat arrives, but the system is still solved. */
     const float heads[6] = {-1e8f, 0, 0, 1e8f, 0, 0};
     int32_t warnings = 0;
     sup_context context = {.log = count_warning, .log_user = &warnings};
@@ -452,7 +453,7 @@ static void read_obj(const char *path, character *c)
     fclose(file);
 }
 
-/* Bones to the mean of the children; leaves go on a little in the direction of their parent. */
+/* Bones to the mean of the children; leaves continue a little in the direction of their parent. */
 static void read_skel(const char *path, character *c)
 {
     FILE *file = fopen(path, "r");
@@ -512,8 +513,8 @@ TEST(heat_male)
             float w = values[v * 4 + k];
             CHECK(isfinite(w) && w >= 0.0f && w <= 1.0f);
             sum += (double)w;
-            /* names say the side; a limb that pulls at the other side of the body is a leak. The thighs meet in
-             * the crotch: there heat flows a thigh's radius (0.9) across. */
+            /* the name gives the side; a limb with weight on the other side of the body is an error. The thighs are
+             * connected at the crotch: there heat crosses over by the radius of a thigh (0.9). */
             const char *name = c.names[joints[v * 4 + k]];
             float x = c.positions[v * 3];
             double side = name[0] == 'l' && name[1] == '_' ? 1.0 : (name[0] == 'r' && name[1] == '_' ? -1.0 : 0.0);
@@ -524,12 +525,12 @@ TEST(heat_male)
         CHECK_NEAR(sum, 1.0, 1e-6);
         far_away += bone_distance(&c, v, joints[v * 4]) > 2.0 * nearest + 0.05;
     }
-    CHECK_MSG(far_away < c.vertex_count / 50, "%d vertices follow a far bone", (int)far_away);
+    CHECK_MSG(far_away < c.vertex_count / 50, "%d vertices with a far bone", (int)far_away);
     CHECK_EQ(crossed, 0);
     free(joints), free(values), free(c.positions), free(c.triangles);
 }
 
-TEST(heat_close_to_the_weights_of_an_artist)
+TEST(heat_is_close_to_painted_weights)
 {
     static character c;
     memset(&c, 0, sizeof(c));
@@ -564,9 +565,9 @@ TEST(heat_close_to_the_weights_of_an_artist)
         near += mine == strongest || c.parents[mine] == strongest || c.parents[strongest] == mine;
     }
     fclose(file);
-    /* Half of the sum is the share of weight that sits on another joint. Recorded: 0.45, nearly all of it between the joints of
-     * a finger and of a toe, whose bones the skeleton file does not bound; the strongest joint is the same for 0.63
-     * and the same or next to it for 0.95. */
+    /* Half of the sum is the fraction of weight on another joint. Measured: 0.45, nearly all of it between the joints
+     * of a finger or a toe, whose bones have no ends in the skeleton file; the joint with the largest weight is the
+     * same for 0.63 of the vertices, and the same or adjacent for 0.95. */
     double moved = 0.5 * total / c.vertex_count, close = (double)near / c.vertex_count;
     CHECK_MSG(moved < 0.5 && close > 0.9, "moved %g, near %g", moved, close);
     free(joints), free(values), free(c.positions), free(c.triangles);

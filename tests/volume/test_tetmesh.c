@@ -118,11 +118,11 @@ TEST(tetmesh_keeps_the_bounds_of_the_paper_where_leaves_have_one_size)
 {
     sup_context context = shape_context(1);
     sup_error error = {0};
-    sup_solid solid;
+    sup_mesh_sdf solid;
     clear();
     shape_capsule(&skin, 0.0, 0.0, 0.0, 1.0, 0.5, 0.15);
-    CHECK_OK(sup_solid_create(&context, skin.vertex_count, skin.positions, skin.triangle_count, skin.triangles, &solid,
-                              &error),
+    CHECK_OK(sup_mesh_sdf_create(&context, skin.vertex_count, skin.positions, skin.triangle_count, skin.triangles,
+                                 &solid, &error),
              error);
     for (int i = 0; i < 6; i++) {
         sup_lattice lattice;
@@ -142,7 +142,7 @@ TEST(tetmesh_keeps_the_bounds_of_the_paper_where_leaves_have_one_size)
         sup_isosurface_stuffing_free(&made);
         sup_lattice_free(&lattice);
     }
-    sup_solid_free(&solid);
+    sup_mesh_sdf_free(&solid);
 }
 
 TEST(tetmesh_is_the_same_for_any_threads_and_units)

@@ -9,29 +9,29 @@ typedef struct point {
     sup_wide x, y, z;
 } point;
 
-SUP_ROWS point difference(sup_wide4 a, sup_wide4 b)
+SUP_WIDE4 point difference(sup_wide4 a, sup_wide4 b)
 {
     return (point){a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
-SUP_ROWS sup_wide dot(point a, point b)
+SUP_WIDE4 sup_wide dot(point a, point b)
 {
     return sup_wide_fma(a.z, b.z, sup_wide_fma(a.y, b.y, a.x * b.x));
 }
 
-SUP_ROWS point cross(point a, point b)
+SUP_WIDE4 point cross(point a, point b)
 {
     return (point){sup_wide_fma(a.y, b.z, -(a.z * b.y)), sup_wide_fma(a.z, b.x, -(a.x * b.z)),
                    sup_wide_fma(a.x, b.y, -(a.y * b.x))};
 }
 
-SUP_ROWS sup_wide4 moved(sup_wide4 p, sup_wide by, point along)
+SUP_WIDE4 sup_wide4 moved(sup_wide4 p, sup_wide by, point along)
 {
     return (sup_wide4){sup_wide_fma(by, along.x, p.x), sup_wide_fma(by, along.y, p.y), sup_wide_fma(by, along.z, p.z),
                        p.w};
 }
 
-SUP_ROWS sup_wide at_least(sup_wide a, sup_wide minimum)
+SUP_WIDE4 sup_wide at_least(sup_wide a, sup_wide minimum)
 {
     return sup_wide_select(sup_wide_less(a, minimum), minimum, a);
 }
@@ -40,14 +40,14 @@ SUP_ROWS sup_wide at_least(sup_wide a, sup_wide minimum)
 #define TINY 1e-24f
 
 /* Eq. 4.4 times six: its gradients are plain cross products. */
-SUP_ROWS void volume_batch(const sup_pbd_work *work, int64_t batch, int lane, bool raw)
+SUP_WIDE4 void volume_batch(const sup_pbd_work *work, int64_t batch, int lane, bool raw)
 {
     const sup_pbd *s = work->pbd;
     const int32_t *corner = s->volume_corner + batch * 4 * SUP_PBD_LANES + lane;
     int64_t at = batch * SUP_PBD_LANES + lane;
     sup_wide4 p[4];
     for (int k = 0; k < 4; k++)
-        p[k] = sup_simd_rows_gather(work->positions, corner + k * SUP_PBD_LANES);
+        p[k] = sup_wide4_gather(work->positions, corner + k * SUP_PBD_LANES);
     point a = difference(p[1], p[0]), b = difference(p[2], p[0]), c = difference(p[3], p[0]);
     point g[4];
     g[1] = cross(b, c); /* eq. 4.5 to 4.7, corners corrected */
@@ -68,11 +68,11 @@ SUP_ROWS void volume_batch(const sup_pbd_work *work, int64_t batch, int lane, bo
         sup_wide_store(work->volume_lambda + at, lambda + step);
     }
     for (int k = 0; k < 4; k++)
-        sup_simd_rows_scatter(work->positions, corner + k * SUP_PBD_LANES, moved(p[k], step * p[k].w, g[k]));
+        sup_wide4_scatter(work->positions, corner + k * SUP_PBD_LANES, moved(p[k], step * p[k].w, g[k]));
 }
 
 /* Step along the difference `d` that brings its length closer to `rest`; the caller distributes it by inverse mass. */
-SUP_ROWS sup_wide length_step(point d, sup_wide rest, sup_wide mass, sup_wide alpha, float *lambda_at, bool raw)
+SUP_WIDE4 sup_wide length_step(point d, sup_wide rest, sup_wide mass, sup_wide alpha, float *lambda_at, bool raw)
 {
     sup_wide length = sup_wide_sqrt(dot(d, d)), error = length - rest; /* eq. 4.2 */
     if (raw)
@@ -83,33 +83,33 @@ SUP_ROWS sup_wide length_step(point d, sup_wide rest, sup_wide mass, sup_wide al
     return step;
 }
 
-SUP_ROWS void stretch_batch(const sup_pbd_work *work, int64_t batch, int lane, bool raw)
+SUP_WIDE4 void stretch_batch(const sup_pbd_work *work, int64_t batch, int lane, bool raw)
 {
     const sup_pbd *s = work->pbd;
     const int32_t *corner = s->stretch_corner + batch * 2 * SUP_PBD_LANES + lane;
     int64_t at = batch * SUP_PBD_LANES + lane;
-    sup_wide4 p = sup_simd_rows_gather(work->positions, corner),
-              q = sup_simd_rows_gather(work->positions, corner + SUP_PBD_LANES);
+    sup_wide4 p = sup_wide4_gather(work->positions, corner),
+              q = sup_wide4_gather(work->positions, corner + SUP_PBD_LANES);
     point d = difference(p, q);
     sup_wide step = length_step(d, sup_wide_load(s->stretch_rest + at), p.w + q.w,
                                 sup_wide_load(work->stretch_compliance + at), work->stretch_lambda + at, raw);
-    sup_simd_rows_scatter(work->positions, corner, moved(p, step * p.w, d));
-    sup_simd_rows_scatter(work->positions, corner + SUP_PBD_LANES, moved(q, -(step * q.w), d));
+    sup_wide4_scatter(work->positions, corner, moved(p, step * p.w, d));
+    sup_wide4_scatter(work->positions, corner + SUP_PBD_LANES, moved(q, -(step * q.w), d));
 }
 
 /* Section 4.3.1.3: the point on the bone does not move. */
-SUP_ROWS void bind_particles(const sup_pbd_work *work, int64_t slot, bool raw)
+SUP_WIDE4 void bind_particles(const sup_pbd_work *work, int64_t slot, bool raw)
 {
-    sup_wide4 p = sup_simd_rows_load(work->positions + 4 * slot), q = sup_simd_rows_load(work->bone + 4 * slot);
+    sup_wide4 p = sup_wide4_load(work->positions + 4 * slot), q = sup_wide4_load(work->bone + 4 * slot);
     const sup_wide zero = sup_wide_splat(0.0f);
     point d = difference(p, q);
     sup_wide step =
         length_step(d, q.w, p.w, sup_wide_load(work->bind_compliance + slot), work->bind_lambda + slot, raw);
     step = sup_wide_select(sup_wide_less(q.w, zero), zero, step);
-    sup_simd_rows_store(work->positions + 4 * slot, moved(p, step * p.w, d));
+    sup_wide4_store(work->positions + 4 * slot, moved(p, step * p.w, d));
 }
 
-SUP_ROWS void solve_volumes(const sup_pbd_work *work, const sup_pbd_cluster *p, bool raw)
+SUP_WIDE4 void solve_volumes(const sup_pbd_work *work, const sup_pbd_cluster *p, bool raw)
 {
     for (int64_t batch = p->volume_first; batch < p->volume_end; batch++)
         for (int lane = 0; lane < SUP_PBD_LANES; lane += SUP_LANES)
@@ -118,7 +118,7 @@ SUP_ROWS void solve_volumes(const sup_pbd_work *work, const sup_pbd_cluster *p, 
 
 /* Volume, bind, stretch as in the thesis when raw. In physical units volume comes last: it must be accurate after few
  * iterations. */
-SUP_ROWS void solve_cluster(const sup_pbd_work *work, int32_t cluster, bool raw)
+SUP_WIDE4 void solve_cluster(const sup_pbd_work *work, int32_t cluster, bool raw)
 {
     const sup_pbd_cluster *p = &work->pbd->clusters[cluster];
     if (raw) solve_volumes(work, p, raw);
@@ -144,9 +144,9 @@ static void predict(const sup_pbd_work *work, int32_t begin, int32_t end)
     const sup_wide retain = sup_wide_splat(work->retain), ratio = sup_wide_splat(work->ratio);
     const sup_wide max_displacement = sup_wide_splat(work->max_displacement), one = sup_wide_splat(1.0f);
     for (int64_t slot = begin; slot < end; slot += SUP_LANES) {
-        sup_wide4 p = sup_simd_rows_load(work->positions + 4 * slot), q = sup_simd_rows_load(work->previous + 4 * slot);
-        sup_wide4 g = sup_simd_rows_load(work->guide + 4 * slot),
-                  h = sup_simd_rows_load(work->guide_previous + 4 * slot);
+        sup_wide4 p = sup_wide4_load(work->positions + 4 * slot), q = sup_wide4_load(work->previous + 4 * slot);
+        sup_wide4 g = sup_wide4_load(work->guide + 4 * slot),
+                  h = sup_wide4_load(work->guide_previous + 4 * slot);
         sup_wide follow = sup_wide_load(work->follow + slot);
         point guide_motion = difference(g, h), relative = difference(p, q);
         relative = (point){sup_wide_fma(relative.x, ratio, -guide_motion.x) * retain,
@@ -159,8 +159,8 @@ static void predict(const sup_pbd_work *work, int32_t begin, int32_t end)
                        sup_wide_fma(relative.y, cap, guide_motion.y) + p.y + sup_wide_splat(work->gravity[1]),
                        sup_wide_fma(relative.z, cap, guide_motion.z) + p.z + sup_wide_splat(work->gravity[2]),
                        sup_wide_load(work->mass + slot)};
-        sup_simd_rows_store(work->previous + 4 * slot, p);
-        sup_simd_rows_store(work->positions + 4 * slot, moved(y, follow, difference(g, y)));
+        sup_wide4_store(work->previous + 4 * slot, p);
+        sup_wide4_store(work->positions + 4 * slot, moved(y, follow, difference(g, y)));
     }
 }
 
