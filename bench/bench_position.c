@@ -1,4 +1,5 @@
-/* bench_position.c - steps of position based skinning: time against the scalar reference, threads, bytes, long shaking.
+/* bench_position.c - steps of position based skinning: time against the scalar reference, threads, bytes, long stress
+ * tests.
  *
  *     bench_position [solver | contact | shake STEPS | crush STEPS [SEED]]
  *
@@ -57,11 +58,11 @@ static double time_reference(block *b)
 {
     sup_pbd_reference *reference;
     sup_pbd_regions regions = sup_pbd_regions_of(&b->pbd, b->state);
-    double *rows = calloc((size_t)b->pbd.slot_count * 4, sizeof(double)), best = 1e30;
+    double *positions = calloc((size_t)b->pbd.slot_count * 4, sizeof(double)), best = 1e30;
     block_pose(b, 0.0, sup_affine_identity());
     for (int32_t i = 0; i < 4 * b->pbd.slot_count; i++)
-        rows[i] = (double)b->guide[i];
-    if (sup_pbd_reference_create(&b->pbd, rows, &regions, &reference, NULL) != SUP_OK) exit(1);
+        positions[i] = (double)b->guide[i];
+    if (sup_pbd_reference_create(&b->pbd, positions, &regions, &reference, NULL) != SUP_OK) exit(1);
     for (int32_t i = 0; i < 8; i++) {
         block_pose(b, 1.5 * i / STEPS, swing(0.01 * i));
         double begin = now_ms();
@@ -69,16 +70,16 @@ static double time_reference(block *b)
         best = fmin(best, now_ms() - begin);
     }
     sup_pbd_reference_destroy(reference);
-    free(rows);
+    free(positions);
     return best;
 }
 
 /* Bytes that an iteration reads and writes, and its floating point operations. */
 static void count_work(const sup_pbd *s, double *bytes, double *flops)
 {
-    double tets = s->volume_batches * 16.0, edges = s->stretch_batches * 16.0, rows = s->slot_count;
-    *bytes = tets * (16 + 4 + 4 * 4 + 4 * 32) + edges * (8 + 4 + 3 * 4 + 2 * 32) + rows * (16 * 3 + 12);
-    *flops = tets * 104.0 + edges * 31.0 + rows * 25.0;
+    double tets = s->volume_batches * 16.0, edges = s->stretch_batches * 16.0, slots = s->slot_count;
+    *bytes = tets * (16 + 4 + 4 * 4 + 4 * 32) + edges * (8 + 4 + 3 * 4 + 2 * 32) + slots * (16 * 3 + 12);
+    *flops = tets * 104.0 + edges * 31.0 + slots * 25.0;
 }
 
 static void bench_solver(void)
@@ -114,11 +115,11 @@ static void bench_solver(void)
     sup_thread_pool_destroy(pool);
 }
 
-/* Milliseconds of a frame of a motion from a time on, best of four each. */
+/* Milliseconds per frame of a motion from a given time on, best of four. */
 static double time_motion(const sup_context *context, const sup_character *character, const sup_model *model,
                           const sup_clip *clip, double from, int contact)
 {
-    enum { FRAMES = 40, ROUNDS = 4 }; /* even: cells are made anew every second step, the same ones each round */
+    enum { FRAMES = 40, ROUNDS = 4 }; /* even: detection runs every second step, the same steps in each repetition */
     static double best[FRAMES];
     sup_instance *instance;
     sup_pose *pose;
@@ -129,7 +130,7 @@ static double time_motion(const sup_context *context, const sup_character *chara
         sup_instance_set(instance, "contact", contact, NULL) != SUP_OK)
         exit(1);
     sup_skin_out out = {.positions = positions};
-    for (int i = 0; i < FRAMES * ROUNDS; i++) { /* 100 frames a second: one step each */
+    for (int i = 0; i < FRAMES * ROUNDS; i++) { /* 100 frames per second: one step each */
         sup_pose_sample(character, clip, from + i % FRAMES * 0.01, pose);
         if (i % FRAMES == 0) sup_instance_reset(instance, pose);
         double begin = now_ms();
@@ -145,7 +146,7 @@ static double time_motion(const sup_context *context, const sup_character *chara
     return sum;
 }
 
-/* A scene's character bound with that many tets and iterations; the clip of that name. */
+/* Binds the character of a scene with the given tets and iterations; selects the clip. */
 typedef struct bound {
     sup_character *character;
     sup_rig *rig;
@@ -184,29 +185,29 @@ static void bench_contact(void)
     static const struct {
         const char *scene, *clip;
         double tets, iterations, from;
-    } rows[] = {{"human", "walk", 10000, 12, 0.0},
-                {"elephant", "walk", 10000, 12, 0.0},
-                {"arm", "bend", 4400, 22, 0.9},
-                {"human", "squat", 4400, 22, 0.9}};
+    } cases[] = {{"human", "walk", 10000, 12, 0.0},
+                 {"elephant", "walk", 10000, 12, 0.0},
+                 {"arm", "bend", 4400, 22, 0.9},
+                 {"human", "squat", 4400, 22, 0.9}};
     sup_thread_pool *pool;
     if (sup_thread_pool_create(2, &pool, NULL) != SUP_OK) exit(1);
     sup_context two = {.tasks = sup_thread_pool_tasks(pool)};
     printf("%10s %7s %6s %3s | %7s %7s %7s | %8s %9s | %7s %7s %5s\n", "", "", "tets", "its", "off ms", "on", "always",
            "on adds", "always/on", "2: off", "on", "1/2");
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-        bound b = bound_make(rows[k].scene, rows[k].clip, rows[k].tets, rows[k].iterations);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        bound b = bound_make(cases[k].scene, cases[k].clip, cases[k].tets, cases[k].iterations);
         double ms[5];
-        for (int i = 0; i < 5; i++) /* the parameter's choices: on demand, off, always */
-            ms[i] = time_motion(i < 3 ? NULL : &two, b.character, b.model, b.clip, rows[k].from, i % 3);
-        printf("%10s %7s %6.0f %3.0f | %7.3f %7.3f %7.3f | %7.1f%% %9.2f | %7.3f %7.3f %5.2f\n", rows[k].scene,
-               rows[k].clip, rows[k].tets, rows[k].iterations, ms[1], ms[0], ms[2], 100.0 * (ms[0] / ms[1] - 1.0),
+        for (int i = 0; i < 5; i++) /* choices of the parameter: on demand, off, always */
+            ms[i] = time_motion(i < 3 ? NULL : &two, b.character, b.model, b.clip, cases[k].from, i % 3);
+        printf("%10s %7s %6.0f %3.0f | %7.3f %7.3f %7.3f | %7.1f%% %9.2f | %7.3f %7.3f %5.2f\n", cases[k].scene,
+               cases[k].clip, cases[k].tets, cases[k].iterations, ms[1], ms[0], ms[2], 100.0 * (ms[0] / ms[1] - 1.0),
                ms[2] / ms[0], ms[4], ms[3], ms[0] / ms[3]);
         bound_free(&b);
     }
     sup_thread_pool_destroy(pool);
 }
 
-/* Throws the body about as hard as it goes: time steps, poses and whole motion at random. */
+/* Stress test: random timesteps, poses and global motion. */
 static void bench_shake(int64_t steps)
 {
     block b = block_make(&(block_def){.nx = 8, .ny = 3, .nz = 3, .core = true});
@@ -221,9 +222,9 @@ static void bench_shake(int64_t steps)
         if (i % 64 == 0) b.input.settings.seconds = (float)(0.001 + 0.032 * sup_random_unit(&random));
         block_pose(&b, angle, sup_affine_from_trs(to, turn, sup_v3(1, 1, 1)));
         lost += !block_step(&b, NULL);
-        const float *rows = sup_pbd_positions(&b.pbd, b.state);
+        const float *positions = sup_pbd_positions(&b.pbd, b.state);
         for (int32_t k = 0; k < 4 * b.pbd.slot_count; k++)
-            if (k % 4 != 3) largest = fmax(largest, fabs((double)rows[k]));
+            if (k % 4 != 3) largest = fmax(largest, fabs((double)positions[k]));
     }
     b.input.settings.seconds = 0.01f;
     for (int32_t i = 0; i < 1000; i++) {
@@ -231,36 +232,36 @@ static void bench_shake(int64_t steps)
         block_step(&b, NULL);
     }
     double off = 0.0, speed = 0.0;
-    const float *rows = sup_pbd_positions(&b.pbd, b.state), *before = sup_pbd_previous(&b.pbd, b.state);
+    const float *positions = sup_pbd_positions(&b.pbd, b.state), *previous = sup_pbd_previous(&b.pbd, b.state);
     for (int32_t k = 0; k < 4 * b.pbd.slot_count; k++)
         if (k % 4 != 3) {
-            off = fmax(off, fabs((double)rows[k] - (double)b.guide[k]));
-            speed = fmax(speed, fabs((double)rows[k] - (double)before[k]));
+            off = fmax(off, fabs((double)positions[k] - (double)b.guide[k]));
+            speed = fmax(speed, fabs((double)positions[k] - (double)previous[k]));
         }
     printf(
-        "%lld steps of shaking: furthest coordinate %.2f sizes, %lld steps out of range, %.1f us a step; ten seconds "
+        "%lld steps of shaking: furthest coordinate %.2f sizes, %lld steps out of range, %.1f us per step; ten seconds "
         "later %.1e from rest, moving %.1e a step\n",
         (long long)steps, largest, (long long)lost, (now_ms() - begin) * 1e3 / (double)steps, off, speed);
     block_free(&b);
 }
 
-/* A body with contact, whose joints are thrown about. */
+/* A body with contact and random joint motion. */
 typedef struct crushed {
     sup_character *character;
     sup_rig *rig;
     sup_model *model;
     sup_position_view view;
     sup_pose *pose;
-    sup_transform *local;               /* [node_count] */
-    double *angle;                      /* [node_count] */
-    sup_mat34 *joints;                  /* [joint_count] */
-    sup_affine *moves;                  /* the same in double */
+    sup_transform *local;                 /* [node_count] */
+    double *angle;                        /* [node_count] */
+    sup_mat34 *joints;                    /* [joint_count] */
+    sup_affine *moves;                    /* the same in double */
     float *guide, *guide_previous, *bone; /* [slot_count*4] */
     void *pbd, *collide;
     sup_pbd_input input;
 } crushed;
 
-static void *room(size_t bytes)
+static void *allocate(size_t bytes)
 {
     void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (memory == NULL) exit(1);
@@ -281,17 +282,17 @@ static crushed crushed_make(void)
         sup_position_open(c.model, &c.view, NULL) != SUP_OK ||
         sup_pose_create(NULL, c.character, &c.pose, NULL) != SUP_OK)
         exit(1);
-    size_t rows = (size_t)c.view.pbd.slot_count * 4 * sizeof(float), nodes = (size_t)c.character->node_count;
+    size_t bytes = (size_t)c.view.pbd.slot_count * 4 * sizeof(float), nodes = (size_t)c.character->node_count;
     double metres = (double)c.view.size * (double)c.view.unit_metres;
-    c.local = room(nodes * sizeof *c.local);
-    c.angle = room(nodes * sizeof *c.angle);
-    c.joints = room((size_t)c.view.joint_count * sizeof *c.joints);
-    c.moves = room((size_t)c.view.joint_count * sizeof *c.moves);
-    c.guide = room(rows);
-    c.guide_previous = room(rows);
-    c.bone = room(rows);
-    c.pbd = room(sup_pbd_state_size(&c.view.pbd));
-    c.collide = room(sup_collide_state_size(&c.view.collide));
+    c.local = allocate(nodes * sizeof *c.local);
+    c.angle = allocate(nodes * sizeof *c.angle);
+    c.joints = allocate((size_t)c.view.joint_count * sizeof *c.joints);
+    c.moves = allocate((size_t)c.view.joint_count * sizeof *c.moves);
+    c.guide = allocate(bytes);
+    c.guide_previous = allocate(bytes);
+    c.bone = allocate(bytes);
+    c.pbd = allocate(sup_pbd_state_size(&c.view.pbd));
+    c.collide = allocate(sup_collide_state_size(&c.view.collide));
     c.input = (sup_pbd_input){.settings = {.stretch = values[SUP_POSITION_STIFFNESS],
                                            .volume = values[SUP_POSITION_VOLUME],
                                            .bind = values[SUP_POSITION_BIND],
@@ -320,16 +321,16 @@ static void crushed_free(crushed *c)
     sup_character_destroy(c->character);
 }
 
-/* Every joint turned further by up to `most` radians, either way, within 2.6; then linear blending. */
-static void crushed_pose(crushed *c, sup_random *random, double most)
+/* Rotates every joint randomly by up to `max_angle` radians, within 2.6; then linear blending. */
+static void crushed_pose(crushed *c, sup_random *random, double max_angle)
 {
     const sup_position_view *view = &c->view;
     for (int32_t n = 0; n < c->character->node_count; n++) {
         const sup_node *node = &c->character->nodes[n];
         c->local[n] = node->rest;
         if (!node->is_joint) continue;
-        c->angle[n] += most * (2.0 * sup_random_unit(random) - 1.0);
-        c->angle[n] = most > 0.0 ? fmin(fmax(c->angle[n], -2.6), 2.6) : 0.0;
+        c->angle[n] += max_angle * (2.0 * sup_random_unit(random) - 1.0);
+        c->angle[n] = max_angle > 0.0 ? fmin(fmax(c->angle[n], -2.6), 2.6) : 0.0;
         sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(1, n % 3, n % 2), c->angle[n]);
         c->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(node->rest.rotation), turn));
     }
@@ -356,28 +357,28 @@ static bool crushed_step(crushed *c, bool still)
 {
     sup_context context = sup_context_resolve(NULL);
     sup_collide_input collide = {.mode = SUP_COLLIDE_ALWAYS,
-                           .planes = true,
-                           .still = still,
-                           .friction = 0.3f,
-                           .joints = c->joints,
-                           .size = c->view.size,
-                           .rest = c->view.rest,
-                           .bone = c->bone,
-                           .before = sup_pbd_previous(&c->view.pbd, c->pbd),
-                           .iterations = c->input.iterations};
+                                 .planes = true,
+                                 .still = still,
+                                 .friction = 0.3f,
+                                 .joints = c->joints,
+                                 .size = c->view.size,
+                                 .rest = c->view.rest,
+                                 .bone = c->bone,
+                                 .previous = sup_pbd_previous(&c->view.pbd, c->pbd),
+                                 .iterations = c->input.iterations};
     sup_collide_begin(&c->view.collide, c->collide, &collide);
     return sup_pbd_step(&context, &c->view.pbd, c->pbd, &c->input);
 }
 
-static double largest_coordinate(const sup_pbd *pbd, const float *rows)
+static double largest_coordinate(const sup_pbd *pbd, const float *positions)
 {
     double largest = 0.0;
     for (int32_t k = 0; k < 4 * pbd->slot_count; k++)
-        if (k % 4 != 3) largest = fmax(largest, fabs((double)rows[k]));
+        if (k % 4 != 3) largest = fmax(largest, fabs((double)positions[k]));
     return largest;
 }
 
-/* An arm whose joints jump at random, with contact found anew in every step, and steps of 1 to 33 ms. */
+/* An arm with random joint jumps, contact detection in every step, and timesteps of 1 to 33 ms. */
 static void bench_crush(int64_t steps, uint64_t seed)
 {
     crushed c = crushed_make();
@@ -401,13 +402,14 @@ static void bench_crush(int64_t steps, uint64_t seed)
         crushed_pose(&c, &random, 0.0);
         crushed_step(&c, true);
     }
-    const float *rows = sup_pbd_positions(&c.view.pbd, c.pbd);
+    const float *positions = sup_pbd_positions(&c.view.pbd, c.pbd);
     for (int32_t k = 0; k < 4 * c.view.pbd.slot_count; k++)
-        if (k % 4 != 3) off = fmax(off, fabs((double)rows[k] - (double)c.guide[k]));
-    printf("%lld steps of crushing, seed %llu: furthest coordinate %.2f sizes, %lld steps out of range, %.1f holds and "
-           "%.1f us a step; ten seconds later %.1e from rest\n",
-           (long long)steps, (unsigned long long)seed, largest, (long long)lost, (double)pairs / (double)steps,
-           took * 1e3 / (double)steps, off);
+        if (k % 4 != 3) off = fmax(off, fabs((double)positions[k] - (double)c.guide[k]));
+    printf(
+        "%lld steps of crushing, seed %llu: furthest coordinate %.2f sizes, %lld steps out of range, %.1f contacts and "
+        "%.1f us per step; ten seconds later %.1e from rest\n",
+        (long long)steps, (unsigned long long)seed, largest, (long long)lost, (double)pairs / (double)steps,
+        took * 1e3 / (double)steps, off);
     crushed_free(&c);
 }
 

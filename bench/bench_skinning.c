@@ -1,9 +1,9 @@
-/* bench_skinning.c - how fast the classic methods are: against a scalar double reference in the same run, against
- * the bytes that must move, and with a second thread.
+/* bench_skinning.c - speed of linear and dualquat skinning: relative to a scalar double reference in the same run,
+ * to the memory bandwidth, and with a second thread.
  *
- *     bench_skinning [seconds a row, default 0.5] [character|worst|threads]
+ *     bench_skinning [seconds per row, default 0.5] [character|worst|threads]
  *
- * Times are the minimum over many repetitions, with the median beside it; ratios are of minima. */
+ * Times are the minimum over many repetitions, and the median; ratios are of minima. */
 #include "base/simd.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
@@ -154,13 +154,13 @@ static double bytes_moved(const sup_model *model, bool normals)
 
 static void print_rows(scene *s, const char *name, double seconds)
 {
-    static const double from_cache = 97e9, from_memory = 27e9; /* bytes a second of one core, measured */
+    static const double from_cache = 97e9, from_memory = 27e9; /* bytes per second of one core, measured */
     static const char *const widths[17] = {[1] = "scalar", [4] = "4 lanes", [8] = "8 lanes", [16] = "16 lanes"};
     int32_t n = s->fixture.rig.vertex_count;
-    printf("\n%s: %d vertices, %d joints, bound in %.0f ms, %.1f bytes a vertex\n", name, n, s->fixture.rig.joint_count,
-           s->bind_ms, (double)sup_model_bytes(s->models[0]).size / n);
+    printf("\n%s: %d vertices, %d joints, bound in %.0f ms, %.1f bytes per vertex\n", name, n,
+           s->fixture.rig.joint_count, s->bind_ms, (double)sup_model_bytes(s->models[0]).size / n);
     printf("%-9s %-17s %-9s %9s %9s %9s %9s  %s\n", "method", "output", "kernel", "min ms", "median", "ns/vert",
-           "speed-up", "bytes a vertex; floor from cache, from memory");
+           "speed-up", "bytes per vertex; floor from cache, from memory");
     for (int dual = 0; dual < 2; dual++)
         for (int normals = 0; normals < 2; normals++) {
             const char *method = dual ? "dualquat" : "linear";
@@ -197,7 +197,7 @@ static void print_threads(scene *s, double seconds)
     sup_thread_pool_destroy(pool);
 }
 
-/* Joints without rhyme or reason: the worst case of the block layout. */
+/* Random joints: the worst case of the cluster layout. */
 static skin_fixture shuffled_joints(int32_t vertex_count, int32_t joint_count)
 {
     skin_fixture f = fixture_limbs(vertex_count, joint_count);
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 {
     static const char *const names[SECTION_COUNT] = {"character", "worst", "threads"};
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 0.5;
-    printf("skinning, one thread, four influences a vertex; speed-up is over the double reference\n");
+    printf("skinning, one thread, four influences per vertex; speed-up is over the double reference\n");
     for (section which = CHARACTER; which < SECTION_COUNT; which++)
         if (argc < 3 || strcmp(argv[2], names[which]) == 0) run_section(which, seconds);
     return 0;

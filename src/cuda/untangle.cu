@@ -287,16 +287,16 @@ static __device__ void clear_marks(untangle_work &w)
     for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
         sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.list[i]];
         vertex.push.w = 0.0f;
-        vertex.patch = NO_PATCH;
-        w.r.state[w.r.list[i]] &= KNOWN;
+        vertex.patch = SUP_UNTANGLE_NO_PATCH;
+        w.r.state[w.r.list[i]] &= SUP_UNTANGLE_KNOWN;
     }
     __syncthreads();
     for (int i = threadIdx.x; i < w.counts.crossings; i += MOVE_THREADS) {
         const sup_gpu_untangle_crossing &crossing = w.r.crossings[i];
         for (int k = 0; k < 2; k++)
             if (crossing.boundary[k] >= 0) w.r.boundary[crossing.boundary[k]] = 0;
-        atomicAnd(&w.r.state[crossing.outside], ~(OUTSIDE | PATCHED));
-        w.r.vertex[crossing.outside].patch = NO_PATCH;
+        atomicAnd(&w.r.state[crossing.outside], ~(SUP_UNTANGLE_OUTSIDE | SUP_UNTANGLE_PATCHED));
+        w.r.vertex[crossing.outside].patch = SUP_UNTANGLE_NO_PATCH;
     }
     __syncthreads();
 }
@@ -326,7 +326,7 @@ static __device__ void list_known(untangle_work &w, int v, int at, int state)
     w.r.list[at] = v;
 }
 
-/* Vertices with an offset of the last frame begin there, in ascending order; state: KNOWN, with LISTED where nothing
+/* Vertices with an offset of the last frame begin there, in ascending order; state: SUP_UNTANGLE_KNOWN, with SUP_UNTANGLE_LISTED where nothing
  * crosses. By the block. */
 static __device__ void add_offset_vertices(untangle_work &w, float offset_fraction, int state)
 {
@@ -357,7 +357,7 @@ static __device__ void restore_best(untangle_work &w)
     for (int i = threadIdx.x; i < known; i += MOVE_THREADS) {
         const int v = w.r.known[i];
         w.r.vertex[v].x = w.r.vertex[v].best;
-        list_known(w, v, i, KNOWN | LISTED);
+        list_known(w, v, i, SUP_UNTANGLE_KNOWN | SUP_UNTANGLE_LISTED);
     }
     if (threadIdx.x == 0) w.counts.list = known;
     __syncthreads();
@@ -448,7 +448,9 @@ static __device__ void untangle_character(untangle_work &w, triangle (*own)[CLUS
     if (!frame.untangles || (pairs > 0) != crosses || (frame.moved == 0 && pairs == 0)) return;
     if (threadIdx.x == 0) open_character(w, g, st, out, frame, character);
     __syncthreads();
-    if (frame.moved > 0) add_offset_vertices(w, frame.offset_fraction, crosses ? KNOWN : KNOWN | LISTED);
+    if (frame.moved > 0)
+        add_offset_vertices(w, frame.offset_fraction,
+                            crosses ? SUP_UNTANGLE_KNOWN : SUP_UNTANGLE_KNOWN | SUP_UNTANGLE_LISTED);
     if (crosses) untangle_pairs(w, pairs, own);
     if (searches) limit_edges(w, SUP_UNTANGLE_LAST_SWEEPS);
     const int moved = write_back(w, out, character);

@@ -21,7 +21,7 @@ static __device__ edge_end end_at(const untangle_work &w, int v)
     const sup_gpu_untangle_vertex &vertex = w.r.vertex[v];
     edge_end end = {vertex.x,      vertex.start, get(w.view.rest + 3 * (size_t)v),
                     vertex.push.w, w.r.state[v], w.view.coarse[v]};
-    if (end.state & KNOWN) return end;
+    if (end.state & SUP_UNTANGLE_KNOWN) return end;
     end.x = end.start = start_of(w.search.positions, v);
     end.longest = 0.0f;
     return end;
@@ -51,7 +51,7 @@ static __device__ bool check_edge(const untangle_work &w, int v, int other)
     const edge_end a = end_at(w, v), b = end_at(w, other);
     float push;
     if (!is_long(w, a, b, push)) return false;
-    const int at = w.r.vertex[(b.state & LISTED) && other < v ? other : v].at;
+    const int at = w.r.vertex[(b.state & SUP_UNTANGLE_LISTED) && other < v ? other : v].at;
     atomicOr(&w.bits[at / 32], 1u << at % 32);
     return true;
 }
@@ -59,7 +59,8 @@ static __device__ bool check_edge(const untangle_work &w, int v, int other)
 /* Appends the ends of shortened edges to the list, in the order of the threads, with their positions. By a warp. */
 static __device__ void enlist_ends(untangle_work &w, int v, bool shortened, const edge_end &end)
 {
-    const bool knows = shortened && !(end.state & KNOWN), lists = shortened && !(end.state & LISTED);
+    const bool knows = shortened && !(end.state & SUP_UNTANGLE_KNOWN),
+               lists = shortened && !(end.state & SUP_UNTANGLE_LISTED);
     const unsigned known = __ballot_sync(0xffffffffu, knows), list = __ballot_sync(0xffffffffu, lists);
     const int at[2] = {w.counts.known + __popc(known & lanes_before()), w.counts.list + __popc(list & lanes_before())};
     if (knows) {
@@ -69,7 +70,7 @@ static __device__ void enlist_ends(untangle_work &w, int v, bool shortened, cons
     if (lists) {
         w.r.list[min(at[1], w.view.vertex_count - 1)] = v;
         w.r.vertex[v].at = min(at[1], w.view.vertex_count - 1);
-        w.r.state[v] = end.state | KNOWN | LISTED;
+        w.r.state[v] = end.state | SUP_UNTANGLE_KNOWN | SUP_UNTANGLE_LISTED;
     }
     if (shortened) w.r.vertex[v].x = end.x;
     __syncwarp();
@@ -127,7 +128,8 @@ static __device__ bool shorten_edges(untangle_work &w, int v)
     for (int base = w.view.neighbour_first[v], last = w.view.neighbour_first[v + 1]; base < last; base += 32) {
         const int other = base + lane_of() < last ? w.view.neighbours[base + lane_of()] : (int)NONE;
         edge_end b = end_at(w, other >= 0 ? other : v);
-        const bool own = other >= 0 && !((b.state & LISTED) && other < v); /* this edge is processed at v */
+        const bool own =
+            other >= 0 && !((b.state & SUP_UNTANGLE_LISTED) && other < v); /* this edge is processed at v */
         bool shortened = false;
         for (int start = 0;;) {
             float push = 0.0f;

@@ -16,10 +16,6 @@
 #include <math.h>
 
 enum { FIND_THREADS = 256, FIND_WARPS = FIND_THREADS / 32, CLUSTER = SUP_UNTANGLE_CLUSTER };
-/* Flags of sup_gpu_untangle_scratch.state, as in untangle.c. KNOWN: its position is in `vertex`; PATCHED: its patch
- * is not NO_PATCH. */
-enum { KNOWN = 1, INSIDE = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, PATCHED = 32 };
-
 /* Positions of the vertices of a character. */
 struct untangle_positions {
     const sup_untangle_view *view;
@@ -46,7 +42,7 @@ static __device__ float4 position_of(const untangle_positions &p, int v)
         const float4 x = p.vertex[v].x;
         const int state = p.state[v];
         const float *from = (const float *)(p.render + (size_t)p.first_render[v] * p.stride);
-        return state & KNOWN ? x : get(from);
+        return state & SUP_UNTANGLE_KNOWN ? x : get(from);
     }
     const float4 from = start_of(p, v);
     return p.offset != NULL ? add_scaled(from, p.offset_fraction, get(p.offset + 3 * (size_t)v)) : from;

@@ -10,9 +10,8 @@
 #include "cuda/prefix_sum.cuh"
 
 enum { MOVE_THREADS = 512, MOVE_WARPS = MOVE_THREADS / 32 }; /* of the block that untangles a character */
-enum { NO_PATCH = -1, OPEN = -2 };
-enum { NONE = -1, END = -2 }; /* no vertex; end of the group */
-enum { MAX_WALKS = 64 };      /* of a character: see claim */
+enum { NONE = -1, END = -2 };                                /* no vertex; end of the group */
+enum { MAX_WALKS = 64 };                                     /* of a character: see claim */
 
 /* Lengths of the lists. */
 struct list_counts {
@@ -76,7 +75,7 @@ static __device__ void load_vertex(const untangle_work &w, int v, float4 start, 
     to.start = start;
     to.x = to.best = x;
     to.move = to.push = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    to.patch = NO_PATCH;
+    to.patch = SUP_UNTANGLE_NO_PATCH;
     to.parent = v;
     to.crossings = to.best_crossings = to.sum = to.best_sum = to.at = to.pad = 0;
 }
@@ -134,7 +133,8 @@ template <int BATCH, typename Items>
 static __device__ void append_own(untangle_work &w, int groups, bool moves, const Items &items, unsigned key)
 {
     typedef unsigned long long both; /* the higher half counts newly known vertices, the lower one newly listed ones */
-    const int begin[2] = {w.counts.known, w.counts.list}, flags = moves ? KNOWN | LISTED : KNOWN;
+    const int begin[2] = {w.counts.known, w.counts.list},
+              flags = moves ? SUP_UNTANGLE_KNOWN | SUP_UNTANGLE_LISTED : SUP_UNTANGLE_KNOWN;
     both earlier = 0;
     for (int base = 0; base < groups; base += MOVE_THREADS) {
         const int g = base + (int)threadIdx.x;
@@ -143,19 +143,20 @@ static __device__ void append_own(untangle_work &w, int groups, bool moves, cons
         if (g < groups)
             for_own<BATCH>(w, items, g, own, [&](int, int state) {
                 const int missing = flags & ~state;
-                own_bits += (both)(missing & KNOWN ? 1 : 0) << 32 | (missing & LISTED ? 1 : 0);
+                own_bits +=
+                    (both)(missing & SUP_UNTANGLE_KNOWN ? 1 : 0) << 32 | (missing & SUP_UNTANGLE_LISTED ? 1 : 0);
             });
         const both at = earlier + scan_block<MOVE_THREADS>(own_bits, w.sums, all);
         int known = begin[0] + (int)(at >> 32), list = begin[1] + (int)at;
         if (own_bits != 0)
             for_own<BATCH>(w, items, g, own, [&](int v, int state) {
                 const int missing = flags & ~state;
-                if ((missing & KNOWN) && known < w.view.vertex_count) {
+                if ((missing & SUP_UNTANGLE_KNOWN) && known < w.view.vertex_count) {
                     const float4 start = start_of(w.search.positions, v);
                     w.r.known[known++] = v;
                     load_vertex(w, v, start, start);
                 }
-                if ((missing & LISTED) && list < w.view.vertex_count) {
+                if ((missing & SUP_UNTANGLE_LISTED) && list < w.view.vertex_count) {
                     w.r.vertex[v].at = list;
                     w.r.list[list++] = v;
                 }

@@ -132,10 +132,10 @@ static __device__ void set_pushes(untangle_work &w, sup_gpu_untangle_crossing &c
     }
     crossing.fold = !has && is_fold(w, crossing);
     if (!crossing.fold) return;
-    atomicOr(&w.r.state[crossing.inside], FOLD);
-    atomicOr(&w.r.state[crossing.outside], FOLD);
+    atomicOr(&w.r.state[crossing.inside], SUP_UNTANGLE_FOLD);
+    atomicOr(&w.r.state[crossing.outside], SUP_UNTANGLE_FOLD);
     for (int k = 0; k < 3; k++)
-        atomicOr(&w.r.state[crossing.targets[1 + k]], FOLD);
+        atomicOr(&w.r.state[crossing.targets[1 + k]], SUP_UNTANGLE_FOLD);
 }
 
 /* Vertices that a crossing moves: those four, and in a fold its outer end. */
@@ -185,7 +185,7 @@ static __device__ void set_moves(untangle_work &w)
     for (int i = threadIdx.x; i < w.counts.list; i += MOVE_THREADS) {
         const int v = w.r.list[i];
         sup_gpu_untangle_vertex &vertex = w.r.vertex[v];
-        const bool fold = (w.r.state[v] & FOLD) != 0;
+        const bool fold = (w.r.state[v] & SUP_UNTANGLE_FOLD) != 0;
         const float scale = sup_untangle_push_scale(fold, sqrtf(dot(vertex.push, vertex.push)), vertex.push.w);
         const float4 none = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         float4 move = add_scaled(none, scale, vertex.push);
@@ -233,7 +233,7 @@ template <int NEAR> static __device__ float4 mean_move(const untangle_work &w, c
         if (near[j] >= 0) sum = add_scaled(sum, 1.0f, w.r.vertex[near[j]].move);
     for (int e = begin + NEAR; e < end; e++) {
         const int other = w.view.neighbours[e];
-        if (w.r.state[other] & LISTED) sum = add_scaled(sum, 1.0f, w.r.vertex[other].move);
+        if (w.r.state[other] & SUP_UNTANGLE_LISTED) sum = add_scaled(sum, 1.0f, w.r.vertex[other].move);
     }
     const float scale = SUP_UNTANGLE_FOLLOW / (float)(end - begin);
     return make_float4(scale * sum.x, scale * sum.y, scale * sum.z, 0.0f);
@@ -254,7 +254,7 @@ static __device__ void follow_rings(untangle_work &w, int moved)
             near[j] = begin + j < end ? w.view.neighbours[begin + j] : (int)NONE;
 #pragma unroll
         for (int j = 0; j < NEAR; j++) {
-            if (near[j] >= 0 && !(w.r.state[near[j]] & LISTED)) near[j] = NONE;
+            if (near[j] >= 0 && !(w.r.state[near[j]] & SUP_UNTANGLE_LISTED)) near[j] = NONE;
             const int at = near[j] >= 0 ? w.r.vertex[near[j]].at : -1;
             earlier[j] = at >= base && at < i ? at - base : -1;
         }
@@ -267,7 +267,7 @@ static __device__ void follow_rings(untangle_work &w, int moved)
                 ready = ready && (earlier[j] < 0 || done[earlier[j]]);
             for (int e = begin + NEAR; e < end && ready; e++) {
                 const int other = w.view.neighbours[e], at = w.r.vertex[other].at;
-                ready = !(w.r.state[other] & LISTED) || at < base || at >= i || done[at - base];
+                ready = !(w.r.state[other] & SUP_UNTANGLE_LISTED) || at < base || at >= i || done[at - base];
             }
             __syncthreads();
             if (ready) {

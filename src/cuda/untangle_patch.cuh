@@ -23,7 +23,7 @@ static __device__ void mark_boundaries(untangle_work &w)
         sup_gpu_untangle_crossing &crossing = w.r.crossings[i / 2];
         const int v = i % 2 ? crossing.outside : crossing.inside,
                   e = edge_to(w, v, i % 2 ? crossing.inside : crossing.outside);
-        atomicOr(&w.r.state[v], i % 2 ? OUTSIDE : INSIDE);
+        atomicOr(&w.r.state[v], i % 2 ? SUP_UNTANGLE_OUTSIDE : SUP_UNTANGLE_INSIDE);
         crossing.boundary[i % 2] = e;
         if (e >= 0) w.r.boundary[e] = 1;
     }
@@ -120,7 +120,7 @@ static __device__ int flood(untangle_work &w, int seed)
         const flood_step step = next_edges(w, count, at, seen);
         const int next = step.edge >= 0 && !w.r.boundary[step.edge] ? w.view.neighbours[step.edge] : (int)NONE;
         const int2 edges = edges_of(w, max(next, 0)); /* load in flight, needed or not */
-        const bool selects = next >= 0 && !(w.r.state[max(next, 0)] & PATCHED);
+        const bool selects = next >= 0 && !(w.r.state[max(next, 0)] & SUP_UNTANGLE_PATCHED);
         /* A vertex that is processed alone may have more edges than slots, but no two edges to the same vertex. */
         const int slot = selects ? find_slot(w, next, count <= SUP_UNTANGLE_MAX_PATCH) : -1;
         if (slot >= 0) atomicMin(&w.scratch.flood.owner[slot], owner);
@@ -140,7 +140,8 @@ static __device__ int flood(untangle_work &w, int seed)
 /* The patch around a vertex; `outer`: made of the skin outside. By the block. */
 static __device__ void make_patch(untangle_work &w, int first, bool outer)
 {
-    const int side = outer ? OUTSIDE : INSIDE, number = w.counts.patches, count = flood(w, first);
+    const int side = outer ? SUP_UNTANGLE_OUTSIDE : SUP_UNTANGLE_INSIDE, number = w.counts.patches,
+              count = flood(w, first);
     const bool closed = count <= SUP_UNTANGLE_MAX_PATCH && number < SUP_GPU_UNTANGLE_PATCHES;
     const int32_t *queue = w.r.queue;
     if (closed)
@@ -152,8 +153,8 @@ static __device__ void make_patch(untangle_work &w, int first, bool outer)
         const bool seed = (w.r.state[v] & side) != 0;
         deep = deep || !seed;
         if (!closed && !seed) continue;
-        w.r.vertex[v].patch = closed ? number : (int)OPEN;
-        w.r.state[v] |= PATCHED;
+        w.r.vertex[v].patch = closed ? number : (int)SUP_UNTANGLE_OPEN;
+        w.r.state[v] |= SUP_UNTANGLE_PATCHED;
         if (closed) join(w, first, v);
     }
     deep = __syncthreads_or(deep);
@@ -178,7 +179,8 @@ static __device__ void make_inner_patches(untangle_work &w)
     const int seeds = w.counts.list;
     for (int i = 0; i < seeds;) {
         const int own = i + (int)threadIdx.x;
-        const int next = first_thread(w, own < seeds && !(w.r.state[w.r.list[min(own, seeds - 1)]] & PATCHED));
+        const int next =
+            first_thread(w, own < seeds && !(w.r.state[w.r.list[min(own, seeds - 1)]] & SUP_UNTANGLE_PATCHED));
         if (next < MOVE_THREADS) make_patch(w, w.r.list[i + next], false);
         i += next < MOVE_THREADS ? next + 1 : MOVE_THREADS;
     }
@@ -199,8 +201,8 @@ static __device__ void make_outer_patches(untangle_work &w)
     for (int i = 0; i < crossings;) {
         const int own = i + (int)threadIdx.x;
         const sup_gpu_untangle_crossing &crossing = w.r.crossings[min(own, crossings - 1)];
-        const bool without = own < crossings && !(w.r.state[crossing.outside] & PATCHED) &&
-                             (w.r.vertex[crossing.inside].patch == OPEN || is_ambiguous(w, crossing));
+        const bool without = own < crossings && !(w.r.state[crossing.outside] & SUP_UNTANGLE_PATCHED) &&
+                             (w.r.vertex[crossing.inside].patch == SUP_UNTANGLE_OPEN || is_ambiguous(w, crossing));
         const int next = first_thread(w, without);
         if (next < MOVE_THREADS) make_patch(w, w.r.crossings[i + next].outside, true);
         i += next < MOVE_THREADS ? next + 1 : MOVE_THREADS;

@@ -1,7 +1,7 @@
-/* closed_surface.c - the fans that close a surface, which may be open or non-manifold.
+/* closed_surface.c - closes an open or non-manifold surface with triangle fans.
  *
- * However a mesh is broken, the half-edges that have no opposite form closed walks, so that a fan from each of them to a
- * common middle closes the surface in the sense of the divergence theorem. */
+ * In any mesh the half-edges without an opposite form closed walks. A fan from each of them to a common centre
+ * therefore closes the surface in the sense of the divergence theorem. */
 #include "measure/measurer.h"
 
 static int32_t find_root(int32_t *parent, int32_t i)
@@ -13,7 +13,7 @@ static int32_t find_root(int32_t *parent, int32_t i)
     return i;
 }
 
-/* The smaller index stays root: labels do not depend on the order of joining. */
+/* The smaller index becomes the root: labels do not depend on the order of joining. */
 static void join(int32_t *parent, int32_t a, int32_t b)
 {
     a = find_root(parent, a);
@@ -21,7 +21,7 @@ static void join(int32_t *parent, int32_t a, int32_t b)
     parent[a < b ? b : a] = a < b ? a : b;
 }
 
-/* How many more half-edges run from the smaller vertex of the edge to the larger one than back. */
+/* Number of half-edges from the smaller vertex of the edge to the larger one, minus those in the other direction. */
 static int32_t net_direction(const sup_adjacency *adjacency, int32_t edge)
 {
     int32_t net = 0;
@@ -65,7 +65,7 @@ static void close_boundaries(sup_closed_surface *closed, int32_t *boundary, int3
     }
 }
 
-/* The fans are at most one per side, the boundaries at most a third of them. */
+/* Capacity: at most one fan triangle per side, and a third as many boundaries. */
 static bool reserve(sup_closed_surface *closed, sup_arena *arena, const int32_t *triangles)
 {
     size_t sides = 3 * (size_t)closed->triangle_count;
@@ -105,7 +105,7 @@ void sup_closed_surface_destroy(sup_closed_surface *closed)
     sup_adjacency_destroy(&closed->adjacency);
 }
 
-/* Every boundary vertex starts as many fans as it ends, so the mean over the fans' first corners is the middle. */
+/* Every boundary vertex starts as many fans as it ends, so the mean of their first corners is the centre. */
 void sup_closed_surface_middles(const sup_closed_surface *closed, float *positions)
 {
     double *sum = closed->middle_sum;

@@ -1,8 +1,9 @@
-/* crossings.c - where the skin crosses itself, and how deep it is inside itself.
+/* crossings.c - self-intersections of the skin and their depth.
  *
- * Crossing pairs are found exactly, behind a box tree. Depth starts from the crossing pairs that are new since the rest
- * pose: vertices next to them that lie inside the closed skin (signed crossings of three rays, two of them must agree) are
- * followed inwards over the mesh; each is as deep as the nearest triangle that faces it from outside. */
+ * Crossing pairs are found exactly, with a bounding volume hierarchy. Depth starts at the crossing pairs that did not
+ * cross at rest: vertices next to them that are inside the closed skin (signed ray crossings, majority of three rays)
+ * are flood-filled over the mesh; the depth of a vertex is the distance to the nearest triangle through which it can
+ * exit. */
 #include "geometry/predicates.h"
 #include "math/vec3.h"
 #include "measure/measurer.h"
@@ -65,7 +66,7 @@ static bool visit_pair(void *user, int32_t a, int32_t b)
     return true;
 }
 
-/* All crossing pairs of `positions`, for which the tree must be fitted, into m->pairs in rising order. */
+/* Finds all crossing pairs of `positions`, to which the tree must be fitted, in ascending order in m->pairs. */
 static bool find_pairs(sup_measurer *m, const float *positions)
 {
     pair_search search = {m, positions, false};
@@ -77,8 +78,8 @@ static bool find_pairs(sup_measurer *m, const float *positions)
 
 typedef struct ray_count {
     const sup_measurer *m;
-    int32_t vertex;    /* whose own triangles do not count */
-    int32_t crossings; /* leaving minus entering, turned by the orientation of each piece */
+    int32_t vertex;    /* its own triangles are ignored */
+    int32_t crossings; /* exits minus entries, with the orientation of each component */
 } ray_count;
 
 static bool count_crossing(void *user, const sup_bvh_hit *hit)
@@ -88,7 +89,7 @@ static bool count_crossing(void *user, const sup_bvh_hit *hit)
     if (t[0] == ray->vertex || t[1] == ray->vertex || t[2] == ray->vertex) return false;
     bool outward = ray->m->component_sign[ray->m->closed.component[t[0]]] > 0.0;
     ray->crossings += outward ? hit->facing : -hit->facing;
-    return false; /* go on to the next */
+    return false; /* continue with the next hit */
 }
 
 static sup_vec3d vertex_normal(const sup_measurer *m, const float *positions, int32_t v)
@@ -105,7 +106,7 @@ static sup_vec3d vertex_normal(const sup_measurer *m, const float *positions, in
     return sup_v3_scale(normal, m->component_sign[m->closed.component[v]]);
 }
 
-/* Just outside the skin at vertex v, is it inside the skin? Rays leave along the normal and two tilted ones. */
+/* Whether the point just outside the skin at vertex v is inside the skin. Rays along the normal and two tilted ones. */
 static bool vertex_inside(const sup_measurer *m, const float *positions, int32_t v)
 {
     if (m->closed.component[v] < 0) return false;
@@ -115,7 +116,7 @@ static bool vertex_inside(const sup_measurer *m, const float *positions, int32_t
     sup_vec3d side = sup_v3_unit_or(sup_v3_cross(normal, other), sup_v3(0, 0, 0));
     int votes = 0;
     for (int i = 0; i < 3; i++) {
-        double tilt = i == 0 ? 0.0137 : i == 1 ? 0.171 : -0.233; /* never along a mesh's own symmetry */
+        double tilt = i == 0 ? 0.0137 : i == 1 ? 0.171 : -0.233; /* avoids symmetry axes of the mesh */
         ray_count count = {m, v, 0};
         sup_vec3d start = sup_v3_madd(sup_v3_load(positions + 3 * (size_t)v), 1e-5 * m->mean_edge, normal);
         sup_bvh_ray ray = {start, sup_v3_madd(normal, tilt, side), 0.0, INFINITY, count_crossing, &count};
@@ -130,8 +131,8 @@ typedef struct depth_search {
     sup_vec3d point, normal;
 } depth_search;
 
-/* Only triangles that face the vertex's own side and have it behind them are a way out. */
-static bool is_way_out(void *user, int32_t triangle)
+/* Only triangles that face the vertex and have it behind them are an exit. */
+static bool is_exit(void *user, int32_t triangle)
 {
     const depth_search *search = user;
     const int32_t *t = search->m->closed.triangles + 3 * (size_t)triangle;
@@ -146,7 +147,7 @@ static bool is_way_out(void *user, int32_t triangle)
 static double vertex_depth(const sup_measurer *m, int32_t v)
 {
     depth_search search = {m, sup_v3_load(m->current + 3 * (size_t)v), vertex_normal(m, m->current, v)};
-    sup_bvh_nearest nearest = sup_bvh_closest_of(&m->tree, search.point, m->size, is_way_out, &search);
+    sup_bvh_nearest nearest = sup_bvh_closest_of(&m->tree, search.point, m->size, is_exit, &search);
     return nearest.triangle >= 0 ? nearest.distance / m->size : 0.0;
 }
 
@@ -158,7 +159,7 @@ static int32_t enqueue(sup_measurer *m, int32_t v, int32_t count)
     return count + 1;
 }
 
-/* From the crossing triangles inwards over everything that is inside. */
+/* Flood fill from the crossing triangles over all vertices inside the skin. */
 static double flood_depth(sup_measurer *m)
 {
     const sup_adjacency *adjacency = &m->closed.adjacency;
@@ -185,7 +186,7 @@ static double flood_depth(sup_measurer *m)
 
 enum { NEIGHBOUR_RINGS = 6 };
 
-/* Does a way of at most NEIGHBOUR_RINGS edges lead from one triangle to the other? Leaves m->visited clear. */
+/* Whether a path of at most NEIGHBOUR_RINGS edges connects two triangles. Leaves m->visited clear. */
 static bool are_neighbours(sup_measurer *m, const int32_t *from, const int32_t *to)
 {
     const sup_adjacency *adjacency = &m->closed.adjacency;
@@ -203,8 +204,8 @@ static bool are_neighbours(sup_measurer *m, const int32_t *from, const int32_t *
     return reached;
 }
 
-/* At rest, are the triangles nearer to each other than their longest edge, and apart along the skin? */
-static bool lay_close(sup_measurer *m, int32_t a, int32_t b)
+/* Whether the triangles are nearer to each other at rest than their longest edge, and not neighbours along the skin. */
+static bool close_at_rest(sup_measurer *m, int32_t a, int32_t b)
 {
     const int32_t *p = m->closed.triangles + 3 * (size_t)a, *q = m->closed.triangles + 3 * (size_t)b;
     double nearest = INFINITY, longest = 0.0;
@@ -218,8 +219,8 @@ static bool lay_close(sup_measurer *m, int32_t a, int32_t b)
     return nearest < longest && !are_neighbours(m, p, q);
 }
 
-/* Pairs of the frame that were not there at rest; both lists are sorted. */
-static bool keep_new_pairs(sup_measurer *m, sup_frame_measure *out)
+/* Collects the pairs of the frame that did not cross at rest; both lists are sorted. */
+static bool collect_new_pairs(sup_measurer *m, sup_frame_measure *out)
 {
     const int64_t *pairs = (const int64_t *)(const void *)m->pairs.data;
     int32_t count = (int32_t)m->pairs.count, rest = 0;
@@ -240,7 +241,7 @@ static bool keep_new_pairs(sup_measurer *m, sup_frame_measure *out)
         }
         m->pair_indices[2 * m->pair_index_count] = (int32_t)(pairs[i] >> 32);
         m->pair_indices[2 * m->pair_index_count + 1] = (int32_t)(pairs[i] & 0xffffffff);
-        out->close_intersections += lay_close(m, (int32_t)(pairs[i] >> 32), (int32_t)(pairs[i] & 0xffffffff));
+        out->close_intersections += close_at_rest(m, (int32_t)(pairs[i] >> 32), (int32_t)(pairs[i] & 0xffffffff));
         m->pair_index_count++;
     }
     out->intersections = m->pair_index_count;
@@ -272,7 +273,7 @@ sup_result sup_measure_rest_contact(sup_measurer *m, sup_error *error)
 sup_result sup_measure_contact(sup_measurer *m, sup_frame_measure *out)
 {
     sup_bvh_refit(&m->tree, m->current);
-    if (!find_pairs(m, m->current) || !keep_new_pairs(m, out)) return SUP_ERROR_MEMORY;
+    if (!find_pairs(m, m->current) || !collect_new_pairs(m, out)) return SUP_ERROR_MEMORY;
     out->penetration = flood_depth(m);
     return SUP_OK;
 }

@@ -1,16 +1,16 @@
-/* distortion.c - edges, triangles and the Laplacian against their rest shape. */
+/* distortion.c - edges, triangles and Laplacian compared with the rest shape. */
 #include "math/vec3.h"
 #include "measure/measurer.h"
 
-static sup_vec3d place(const float *positions, int32_t v)
+static sup_vec3d position(const float *positions, int32_t v)
 {
     return sup_v3_load(positions + 3 * (size_t)v);
 }
 
 static sup_vec3d area_normal(const float *positions, const int32_t *t)
 {
-    sup_vec3d a = place(positions, t[0]);
-    return sup_v3_cross(sup_v3_sub(place(positions, t[1]), a), sup_v3_sub(place(positions, t[2]), a));
+    sup_vec3d a = position(positions, t[0]);
+    return sup_v3_cross(sup_v3_sub(position(positions, t[1]), a), sup_v3_sub(position(positions, t[2]), a));
 }
 
 static void compute_normals(sup_measurer *m, const float *positions)
@@ -19,7 +19,7 @@ static void compute_normals(sup_measurer *m, const float *positions)
         sup_v3_store(m->triangle_normal + 3 * (size_t)t, area_normal(positions, m->closed.triangles + 3 * (size_t)t));
 }
 
-/* Against the mean of the triangles across its sides. */
+/* Whether a triangle is flipped relative to the mean of its neighbours. */
 static bool is_flipped(const sup_measurer *m, int32_t t)
 {
     sup_vec3d around = sup_v3(0, 0, 0);
@@ -53,20 +53,20 @@ static double laplacian_length(const sup_measurer *m, const float *positions, in
     const double *sum = m->sum + 3 * (size_t)v;
     double inverse = 1.0 / (double)m->degree[v];
     sup_vec3d mean = sup_v3(sum[0] * inverse, sum[1] * inverse, sum[2] * inverse);
-    return sup_v3_distance(mean, place(positions, v));
+    return sup_v3_distance(mean, position(positions, v));
 }
 
-/* The rest triangle in its plane: first side along x with length a, second side (b, c). */
+/* Stores the rest triangle in its plane: first side along x with length a, second side (b, c). */
 static void store_rest_frame(sup_measurer *m, int32_t t)
 {
     const int32_t *v = m->closed.triangles + 3 * (size_t)t;
-    sup_vec3d p = place(m->rest, v[0]), e1 = sup_v3_sub(place(m->rest, v[1]), p),
-              e2 = sup_v3_sub(place(m->rest, v[2]), p);
+    sup_vec3d p = position(m->rest, v[0]), e1 = sup_v3_sub(position(m->rest, v[1]), p),
+              e2 = sup_v3_sub(position(m->rest, v[2]), p);
     double a = sup_v3_length(e1), area = 0.5 * sup_v3_length(sup_v3_cross(e1, e2));
     float *frame = m->rest_frame + 3 * (size_t)t;
     m->rest_area[t] = (float)area;
     frame[0] = frame[1] = frame[2] = 0.0f;
-    if (!(area > 1e-12 * m->mean_edge * m->mean_edge)) return; /* no shape to compare with */
+    if (!(area > 1e-12 * m->mean_edge * m->mean_edge)) return; /* degenerate: nothing to compare with */
     double b = sup_v3_dot(e1, e2) / a, c = 2.0 * area / a;
     frame[0] = (float)(1.0 / a);
     frame[1] = (float)(-b / (a * c));
@@ -78,7 +78,7 @@ void sup_measure_rest_shape(sup_measurer *m)
     double total = 0.0;
     for (int32_t e = 0; e < m->closed.adjacency.edge_count; e++) {
         const int32_t *v = m->closed.adjacency.edge_vertices + 2 * (size_t)e;
-        double length = sup_v3_distance(place(m->rest, v[0]), place(m->rest, v[1]));
+        double length = sup_v3_distance(position(m->rest, v[0]), position(m->rest, v[1]));
         m->edge_length[e] = (float)length;
         total += length;
         m->degree[v[0]]++;
@@ -103,7 +103,8 @@ static void measure_edges(const sup_measurer *m, sup_frame_measure *out)
     for (int32_t e = 0; e < m->closed.adjacency.edge_count; e++) {
         const int32_t *v = m->closed.adjacency.edge_vertices + 2 * (size_t)e;
         if (!((double)m->edge_length[e] > 1e-9 * m->mean_edge)) continue;
-        double stretch = sup_v3_distance(place(m->current, v[0]), place(m->current, v[1])) / (double)m->edge_length[e];
+        double stretch =
+            sup_v3_distance(position(m->current, v[0]), position(m->current, v[1])) / (double)m->edge_length[e];
         if (count == 0 || stretch < out->stretch_min) out->stretch_min = stretch;
         if (count == 0 || stretch > out->stretch_max) out->stretch_max = stretch;
         total += stretch;
@@ -117,8 +118,8 @@ static void singular_values(const sup_measurer *m, int32_t t, double *s1, double
 {
     const int32_t *v = m->closed.triangles + 3 * (size_t)t;
     const float *frame = m->rest_frame + 3 * (size_t)t;
-    sup_vec3d p = place(m->current, v[0]), e1 = sup_v3_sub(place(m->current, v[1]), p),
-              e2 = sup_v3_sub(place(m->current, v[2]), p);
+    sup_vec3d p = position(m->current, v[0]), e1 = sup_v3_sub(position(m->current, v[1]), p),
+              e2 = sup_v3_sub(position(m->current, v[2]), p);
     sup_vec3d u = sup_v3_scale(e1, (double)frame[0]);
     sup_vec3d w = sup_v3_madd(sup_v3_scale(e1, (double)frame[1]), (double)frame[2], e2);
     double uu = sup_v3_dot(u, u), ww = sup_v3_dot(w, w), uw = sup_v3_dot(u, w);
@@ -127,14 +128,14 @@ static void singular_values(const sup_measurer *m, int32_t t, double *s1, double
     *s2 = sqrt(fmax(mean - radius, 0.0));
 }
 
-enum { WORST_RATIO = 1000000 }; /* a triangle without area has no finite distortion: it counts as this */
+enum { MAX_RATIO = 1000000 }; /* ratio of a triangle without area */
 
 static double bounded_ratio(double a, double b)
 {
-    return b > a / (double)WORST_RATIO ? a / b : (double)WORST_RATIO;
+    return b > a / (double)MAX_RATIO ? a / b : (double)MAX_RATIO;
 }
 
-/* Means are weighted by rest area, so that they do not depend on how finely a region is meshed. */
+/* Means are weighted by rest area, so that they do not depend on the mesh density. */
 static void measure_triangles(const sup_measurer *m, sup_frame_measure *out)
 {
     double area_sum = 0.0, angle_sum = 0.0, weight_sum = 0.0;
@@ -143,7 +144,7 @@ static void measure_triangles(const sup_measurer *m, sup_frame_measure *out)
         if (m->rest_frame[3 * (size_t)t] == 0.0f) continue;
         double s1, s2, weight = (double)m->rest_area[t];
         singular_values(m, t, &s1, &s2);
-        double area = s1 * s2 >= 1.0 ? fmin(s1 * s2, (double)WORST_RATIO) : bounded_ratio(1.0, s1 * s2);
+        double area = s1 * s2 >= 1.0 ? fmin(s1 * s2, (double)MAX_RATIO) : bounded_ratio(1.0, s1 * s2);
         double angle = s1 > 0.0 ? bounded_ratio(s1, s2) : 1.0;
         out->area_max = fmax(out->area_max, area);
         out->angle_max = fmax(out->angle_max, angle);
@@ -172,10 +173,10 @@ static void measure_roughness(sup_measurer *m, sup_frame_measure *out)
 
 void sup_measure_distortion(sup_measurer *m, sup_frame_measure *out)
 {
-    double farthest = 0.0;
+    double largest = 0.0;
     for (int32_t v = 0; v < m->closed.vertex_count; v++)
-        farthest = fmax(farthest, sup_v3_distance(place(m->current, v), place(m->rest, v)));
-    out->displacement_max = farthest / m->size;
+        largest = fmax(largest, sup_v3_distance(position(m->current, v), position(m->rest, v)));
+    out->displacement_max = largest / m->size;
     measure_edges(m, out);
     measure_triangles(m, out);
     compute_normals(m, m->current);

@@ -1,4 +1,4 @@
-/* measurer.c - the measurer: made once from the rest shape, asked frame by frame. */
+/* measurer.c - the measurer: created from the rest shape, called per frame. */
 #include "measure/measurer.h"
 
 #include "math/vec3.h"
@@ -8,8 +8,7 @@ static sup_result check_surface(const sup_measure_surface *surface, sup_error *e
     if (surface == NULL || surface->vertex_count < 0 || surface->triangle_count < 0 || surface->region_count < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "measure.surface", "", "sup_measurer_create needs a surface.");
     if (surface->triangle_count == 0)
-        return sup_fail(error, SUP_ERROR_DATA, "measure.empty", "",
-                        "There is nothing to measure: the surface has no triangles.");
+        return sup_fail(error, SUP_ERROR_DATA, "measure.empty", "", "The surface has no triangles to measure.");
     for (int64_t i = 0; i < (int64_t)surface->vertex_count * 3; i++)
         if (!isfinite(surface->positions[i]))
             return sup_fail(error, SUP_ERROR_DATA, "measure.rest.nonfinite", "",
@@ -20,7 +19,7 @@ static sup_result check_surface(const sup_measure_surface *surface, sup_error *e
                      v[1] < surface->vertex_count && v[2] < surface->vertex_count;
         if (!range || v[0] == v[1] || v[1] == v[2] || v[2] == v[0])
             return sup_fail(error, SUP_ERROR_ARGUMENT, "measure.triangle", "",
-                            "Triangle %d names a vertex twice or one that does not exist.", t);
+                            "Triangle %d has a repeated or invalid vertex.", t);
     }
     return SUP_OK;
 }
@@ -36,7 +35,7 @@ static double bounding_diagonal(const float *positions, int32_t count)
     return sup_v3_distance(low, high);
 }
 
-/* One array of the measurer; *ok turns false when memory ran out. */
+/* Allocates one array; sets *ok to false when out of memory. */
 static void *reserve(sup_measurer *m, size_t count, size_t size, bool *ok)
 {
     void *memory = sup_arena_alloc(&m->arena, count, size);
@@ -67,13 +66,15 @@ static bool reserve_arrays(sup_measurer *m)
     return ok;
 }
 
-/* Triangles of region r in numbers of its own: local[v] is the region's number of vertex v, -1 for none yet. */
+/* Triangles of region r with local vertex indices: local[v] is the index of vertex v in the region, -1 if
+ * unassigned. */
 static sup_result create_region(sup_measurer *m, const sup_measure_surface *surface, int32_t r, int32_t *local,
                                 sup_error *error)
 {
     int32_t first = surface->region_first[r], count = surface->region_first[r + 1] - first, vertices = 0;
     if (first < 0 || count < 0)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "measure.region", "", "Region %d is not a range.", r);
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "measure.region", "", "Region %d has an invalid range of triangles.",
+                        r);
     sup_region *region = &m->regions[r];
     int32_t *triangles = sup_arena_alloc(&m->arena, 3 * (size_t)count, sizeof *triangles);
     region->vertices = sup_arena_alloc(&m->arena, 3 * (size_t)count, sizeof *region->vertices);
@@ -82,7 +83,7 @@ static sup_result create_region(sup_measurer *m, const sup_measure_surface *surf
         int32_t t = surface->region_triangles[first + i];
         if (t < 0 || t >= surface->triangle_count)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "measure.region", "",
-                            "Region %d names the triangle %d, which does not exist.", r, t);
+                            "Region %d contains triangle %d, which does not exist.", r, t);
         for (int c = 0; c < 3; c++) {
             int32_t v = surface->triangles[3 * (size_t)t + (size_t)c];
             if (local[v] < 0) {
@@ -105,7 +106,7 @@ static double region_volume(sup_measurer *m, const sup_region *region, const flo
     return sup_closed_volume(&region->closed, m->region_scratch, NULL);
 }
 
-/* A patch that lies nearly flat encloses nothing, and its ratio would be noise: a sphere has 0.094 of its area^1.5. */
+/* A nearly flat patch encloses no volume, and its ratio would be noise. For a sphere volume / area^1.5 is 0.094. */
 static bool encloses_volume(const sup_measurer *m, const sup_measure_surface *surface, int32_t r, double volume)
 {
     double area = 0.0;
@@ -137,7 +138,7 @@ static sup_result create_regions(sup_measurer *m, const sup_measure_surface *sur
     return SUP_OK;
 }
 
-static sup_result fill(sup_measurer *m, const sup_measure_surface *surface, sup_error *error)
+static sup_result initialize(sup_measurer *m, const sup_measure_surface *surface, sup_error *error)
 {
     sup_result result = sup_closed_surface_create(&m->closed, &m->arena, surface->vertex_count, surface->triangles,
                                                   surface->triangle_count, error);
@@ -165,7 +166,7 @@ sup_result sup_measurer_create(const sup_context *context, const sup_measure_sur
     m->context = resolved;
     m->arena = sup_arena_create(&resolved.allocator);
     m->pairs.item_size = sizeof(int64_t);
-    result = fill(m, surface, error);
+    result = initialize(m, surface, error);
     if (result != SUP_OK) {
         sup_measurer_destroy(m);
         return result;
@@ -187,18 +188,18 @@ void sup_measurer_destroy(sup_measurer *m)
     sup_free(&allocator, m, sizeof *m);
 }
 
-/* Copies the frame; vertices that are not finite take their rest place and are counted. */
-static int32_t take_frame(sup_measurer *m, const float *positions)
+/* Copies the frame; vertices that are not finite get their rest position. Returns their number. */
+static int32_t copy_frame(sup_measurer *m, const float *positions)
 {
-    int32_t broken = 0;
+    int32_t invalid = 0;
     for (int32_t v = 0; v < m->closed.vertex_count; v++) {
         const float *p = positions + 3 * (size_t)v;
         bool finite = isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
         memcpy(m->current + 3 * (size_t)v, finite ? p : m->rest + 3 * (size_t)v, 3 * sizeof(float));
-        broken += finite ? 0 : 1;
+        invalid += finite ? 0 : 1;
     }
     sup_closed_surface_middles(&m->closed, m->current);
-    return broken;
+    return invalid;
 }
 
 static double region_ratio(sup_measurer *m, const sup_region *region)
@@ -211,7 +212,7 @@ sup_result sup_measurer_frame(sup_measurer *m, const float *positions, sup_frame
 {
     if (m == NULL || positions == NULL || measure == NULL) return SUP_ERROR_ARGUMENT;
     memset(measure, 0, sizeof *measure);
-    measure->nonfinite = take_frame(m, positions);
+    measure->nonfinite = copy_frame(m, positions);
     double volume = sup_closed_volume(&m->closed, m->current, m->component_sign);
     measure->volume_ratio = m->rest_volume != 0.0 ? volume / m->rest_volume : 1.0;
     sup_measure_distortion(m, measure);

@@ -1,4 +1,4 @@
-/* measurer.h (internal) - what a measurer keeps: the rest shape, its topology, and scratch for one frame. */
+/* measurer.h (internal) - state of a measurer: rest shape, topology, and scratch for one frame. */
 #ifndef SUP_MEASURE_MEASURER_H
 #define SUP_MEASURE_MEASURER_H
 
@@ -7,31 +7,31 @@
 #include "geometry/bvh.h"
 #include "supple/measure.h"
 
-/* The surface closed by fans: a triangle from every boundary edge to the middle of its boundary. Closed triangles are
- * the surface's own, then the fans'; closed vertices are the surface's own, then one middle per boundary. */
+/* A surface closed by fans: a triangle from every boundary edge to the centre of its boundary. Triangles: those of the
+ * surface, then the fans. Vertices: those of the surface, then one centre per boundary. */
 typedef struct sup_closed_surface {
-    sup_adjacency adjacency;              /* of the surface's own triangles */
-    int32_t vertex_count, triangle_count; /* the surface's own */
-    int32_t boundary_count, fan_count;    /* middles, fan triangles */
+    sup_adjacency adjacency;              /* of the triangles of the surface */
+    int32_t vertex_count, triangle_count; /* without fans */
+    int32_t boundary_count, fan_count;    /* centres, fan triangles */
     int32_t *triangles;                   /* [(triangle_count+fan_count)*3] */
-    int32_t *fan_boundary;                /* [fan_count] boundary each fan triangle closes */
+    int32_t *fan_boundary;                /* [fan_count] boundary of a fan triangle */
     int32_t component_count;
-    int32_t *component; /* [vertex_count+boundary_count] connected piece */
+    int32_t *component; /* [vertex_count+boundary_count] connected component */
     double *middle_sum; /* [boundary_count*4] scratch */
 } sup_closed_surface;
 
-/* Corners must be in range and three different ones. On failure nothing is left to free. */
+/* Corners must be in range and distinct. Frees everything on failure. */
 sup_result sup_closed_surface_create(sup_closed_surface *closed, sup_arena *arena, int32_t vertex_count,
                                      const int32_t *triangles, int32_t triangle_count, sup_error *error);
 void sup_closed_surface_destroy(sup_closed_surface *closed);
-/* Sets positions[vertex_count ...] of the middles from the vertices before them. */
+/* Computes positions[vertex_count ...], the centres of the boundaries. */
 void sup_closed_surface_middles(const sup_closed_surface *closed, float *positions);
 
-/* A region of the surface closed by fans of its own, over vertices of its own. */
+/* A region of the surface, closed by its own fans, with local vertex indices. */
 typedef struct sup_region {
     sup_closed_surface closed;
-    int32_t *vertices;  /* [closed.vertex_count] of the surface */
-    double rest_volume; /* 0: encloses none */
+    int32_t *vertices;  /* [closed.vertex_count] vertex of the surface */
+    double rest_volume; /* 0: encloses no volume */
 } sup_region;
 
 struct sup_measurer {
@@ -45,15 +45,15 @@ struct sup_measurer {
     double rest_volume;
     float *rest_frame;        /* [triangle_count*3] inverse of the rest shape in its plane: 1/a, -b/(a c), 1/c */
     float *rest_area;         /* [triangle_count] */
-    unsigned char *rest_flip; /* [triangle_count] turned against its neighbours at rest */
+    unsigned char *rest_flip; /* [triangle_count] flipped relative to its neighbours at rest */
     float *laplacian;         /* [vertex_count] length of the uniform Laplacian at rest */
-    int32_t *degree;          /* [vertex_count] edges at a vertex */
+    int32_t *degree;          /* [vertex_count] number of edges */
     double *sum;              /* [vertex_count*3] scratch */
-    sup_bvh tree;             /* over all closed triangles */
-    int64_t *rest_pairs;      /* [rest_pair_count] keys in rising order */
+    sup_bvh tree;             /* of all triangles including fans */
+    int64_t *rest_pairs;      /* [rest_pair_count] keys in ascending order */
     int32_t rest_pair_count;
-    unsigned char *rest_inside; /* [vertex_count] inside another piece of the surface at rest */
-    sup_array pairs;            /* of int64 keys, last frame */
+    unsigned char *rest_inside; /* [vertex_count] inside another part of the surface at rest */
+    sup_array pairs;            /* int64 keys of the last frame */
     int32_t *pair_indices;      /* [pair_index_capacity*2] of the last frame, for callers */
     int32_t pair_index_count, pair_index_capacity;
     float *depth;           /* [vertex_count] of the last frame / size */
@@ -61,11 +61,11 @@ struct sup_measurer {
     int32_t *queue;         /* [vertex_count] scratch */
     int32_t region_count;
     sup_region *regions;
-    float *region_scratch;  /* room for the largest region's closed vertices */
+    float *region_scratch;  /* scratch for the vertices of the largest region */
     float *triangle_normal; /* [triangle_count*3] area-weighted, current */
 };
 
-/* distortion.c: everything that compares edges and triangles with their rest shape. */
+/* distortion.c */
 void sup_measure_rest_shape(sup_measurer *measurer);
 void sup_measure_distortion(sup_measurer *measurer, sup_frame_measure *measure);
 /* volume.c */

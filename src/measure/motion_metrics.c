@@ -1,7 +1,7 @@
-/* motion_metrics.c - all frames of a motion measured and summed up, a measurer per thread.
+/* motion_metrics.c - metrics of all frames of a motion and their summary, with one measurer per thread.
  *
- * Drift and jitter need the skeleton: a skin that stands still when its skeleton does has no jitter, one that is back where
- * it was when its skeleton is has no drift. */
+ * Drift and jitter need the skeleton: jitter is motion of the skin while the skeleton does not move, drift is the
+ * difference of the skin between two frames with the same pose of the skeleton. */
 #include "base/base.h"
 #include "math/affine.h"
 #include "supple/measure.h"
@@ -11,11 +11,11 @@ struct sup_motion_storage {
     sup_arena arena;
 };
 
-/* The pose of which frame the skeleton has come back to. */
+/* Special values of `reference`. */
 enum { NO_POSE = -2, BIND_POSE = -1 };
 
-/* Parts of the size that a joint may be away and still count as there. Standing still is held more strictly, because the
- * skin's own jitter is judged at 1e-5. */
+/* Tolerances of equal poses, as fractions of the size. At rest the tolerance is stricter, because the jitter of the
+ * skin is evaluated at 1e-5. */
 static const double SAME_POSE = 1e-5, STILL = 1e-6;
 
 typedef struct motion_work {
@@ -23,18 +23,18 @@ typedef struct motion_work {
     const sup_rig *rig;
     const sup_motion_def *def;
     sup_rig_surface *surface;
-    sup_measurer **measurers; /* [worker_count] made by the first frame of each worker */
+    sup_measurer **measurers; /* [worker_count] created with the first frame of each worker */
     float **gathered;         /* [worker_count] surface positions */
     sup_frame_measure *frames;
     double *regions, *drift, *jitter;
-    int32_t *reference; /* [frame_count] frame whose skin this one must repeat, BIND_POSE or NO_POSE */
-    bool *still;        /* [frame_count] the skeleton stands as in the frame before */
-    int32_t base;       /* first frame of the pieces being worked on */
+    int32_t *reference; /* [frame_count] frame with the same pose, BIND_POSE or NO_POSE */
+    bool *still;        /* [frame_count] the skeleton did not move since the previous frame */
+    int32_t base;       /* first frame of the current batch */
     sup_result *result; /* [worker_count] */
     sup_error *error;   /* [worker_count] */
 } motion_work;
 
-/* How joint j moves the skin of its bind pose in a frame; BIND_POSE: not at all. */
+/* Transformation of joint j from the bind pose to a frame; the identity for BIND_POSE. */
 static sup_affine joint_motion(const motion_work *work, int32_t frame, int32_t j)
 {
     if (frame == BIND_POSE) return sup_affine_identity();
@@ -56,7 +56,7 @@ static bool same_pose(const motion_work *work, int32_t frame, int32_t other, dou
     return true;
 }
 
-/* A frame counts for drift once the skeleton has left the pose that it is back in. */
+/* A frame has drift if the skeleton left its pose and returned to it. */
 static void compare_poses(motion_work *work)
 {
     bool left_bind = false, left_first = false;
@@ -73,14 +73,14 @@ static void compare_poses(motion_work *work)
     }
 }
 
-static double farthest(const float *a, const float *b, int32_t count)
+static double max_distance(const float *a, const float *b, int32_t count)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t v = 0; v < count; v++) {
         double d = sup_v3_distance(sup_v3_load(a + 3 * (size_t)v), sup_v3_load(b + 3 * (size_t)v));
-        if (isfinite(d) && d > most) most = d; /* numbers that are not finite are counted elsewhere */
+        if (isfinite(d) && d > largest) largest = d; /* values that are not finite are counted elsewhere */
     }
-    return most;
+    return largest;
 }
 
 static const float *frame_positions(const motion_work *work, int32_t frame)
@@ -91,26 +91,26 @@ static const float *frame_positions(const motion_work *work, int32_t frame)
 
 static int32_t count_nonfinite(const float *positions, int32_t count)
 {
-    int32_t broken = 0;
+    int32_t invalid = 0;
     for (int32_t v = 0; v < count; v++) {
         const float *p = positions + 3 * (size_t)v;
-        broken += isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]) ? 0 : 1;
+        invalid += isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]) ? 0 : 1;
     }
-    return broken;
+    return invalid;
 }
 
 static bool prepare_worker(motion_work *work, int32_t worker)
 {
     if (work->measurers[worker] != NULL) return true;
-    sup_context alone = *work->context;
-    alone.tasks = sup_context_resolve(NULL).tasks; /* the threads are busy with frames */
+    sup_context serial = *work->context;
+    serial.tasks = sup_context_resolve(NULL).tasks; /* the threads are busy with frames */
     size_t size = 3 * (size_t)work->surface->surface.vertex_count * sizeof(float);
-    work->gathered[worker] = sup_alloc(&alone.allocator, size);
+    work->gathered[worker] = sup_alloc(&serial.allocator, size);
     if (work->gathered[worker] == NULL)
         work->result[worker] = sup_fail_memory(&work->error[worker], "a frame");
     else
         work->result[worker] =
-            sup_measurer_create(&alone, &work->surface->surface, &work->measurers[worker], &work->error[worker]);
+            sup_measurer_create(&serial, &work->surface->surface, &work->measurers[worker], &work->error[worker]);
     return work->result[worker] == SUP_OK;
 }
 
@@ -122,11 +122,12 @@ static void measure_frame(motion_work *work, int32_t f, int32_t worker)
     sup_rig_surface_gather(work->rig, positions, work->gathered[worker]);
     work->result[worker] = sup_measurer_frame(work->measurers[worker], work->gathered[worker], frame,
                                               work->regions + (size_t)f * (size_t)work->surface->surface.region_count);
-    frame->nonfinite = count_nonfinite(positions, count); /* of the render vertices, props included */
+    frame->nonfinite = count_nonfinite(positions, count); /* of all render vertices including props */
     int32_t reference = work->reference[f];
     double size = (double)work->rig->size;
-    work->drift[f] = reference == NO_POSE ? -1.0 : farthest(positions, frame_positions(work, reference), count) / size;
-    work->jitter[f] = work->still[f] ? farthest(positions, frame_positions(work, f - 1), count) / size : -1.0;
+    work->drift[f] =
+        reference == NO_POSE ? -1.0 : max_distance(positions, frame_positions(work, reference), count) / size;
+    work->jitter[f] = work->still[f] ? max_distance(positions, frame_positions(work, f - 1), count) / size : -1.0;
 }
 
 static void measure_frames(void *data, int32_t begin, int32_t end, int32_t worker)
@@ -147,17 +148,17 @@ static sup_result worst_result(const motion_work *work, int32_t workers, sup_err
     return SUP_OK;
 }
 
-/* In portions of a few frames a thread, so that progress is told on the caller's own. */
+/* In batches of a few frames per thread, so that progress is reported on the thread of the caller. */
 static sup_result measure_all(motion_work *work, int32_t workers, sup_error *error)
 {
     const sup_motion_def *def = work->def;
-    int32_t portion = 4 * workers;
-    for (work->base = 0; work->base < def->frame_count; work->base += portion) {
-        int32_t left = def->frame_count - work->base;
+    int32_t batch = 4 * workers;
+    for (work->base = 0; work->base < def->frame_count; work->base += batch) {
+        int32_t remaining = def->frame_count - work->base;
         if (def->progress != NULL &&
             !def->progress(def->progress_user, (float)work->base / (float)def->frame_count, "measuring"))
-            return sup_fail(error, SUP_ERROR_CANCELLED, "cancelled", "", "Measuring was stopped.");
-        sup_parallel(work->context, left < portion ? left : portion, 1, measure_frames, work);
+            return sup_fail(error, SUP_ERROR_CANCELLED, "cancelled", "", "Measuring was cancelled.");
+        sup_parallel(work->context, remaining < batch ? remaining : batch, 1, measure_frames, work);
         sup_result result = worst_result(work, workers, error);
         if (result != SUP_OK) return result;
     }
@@ -185,18 +186,18 @@ static void add_extremes(sup_motion_summary *s, const sup_frame_measure *f)
     s->displacement_max = fmax(s->displacement_max, f->displacement_max);
 }
 
-static void add_means(sup_motion_summary *s, const sup_frame_measure *f, double share)
+static void add_means(sup_motion_summary *s, const sup_frame_measure *f, double weight)
 {
-    s->volume_ratio_mean += share * f->volume_ratio;
-    s->stretch_mean += share * f->stretch_mean;
-    s->area_mean += share * f->area_mean;
-    s->angle_mean += share * f->angle_mean;
-    s->roughness_mean += share * f->roughness;
+    s->volume_ratio_mean += weight * f->volume_ratio;
+    s->stretch_mean += weight * f->stretch_mean;
+    s->area_mean += weight * f->area_mean;
+    s->angle_mean += weight * f->angle_mean;
+    s->roughness_mean += weight * f->roughness;
 }
 
-static void sum_up_rest(const motion_work *work, sup_motion_summary *s)
+static void summarize_rest(const motion_work *work, sup_motion_summary *s)
 {
-    int32_t count = work->def->frame_count, began = 0;
+    int32_t count = work->def->frame_count, start = 0;
     s->drift = s->jitter = -1.0;
     for (int32_t f = 0; f < count; f++) {
         bool last = f + 1 == count || work->reference[f + 1] != work->reference[f];
@@ -204,13 +205,13 @@ static void sum_up_rest(const motion_work *work, sup_motion_summary *s)
     }
     for (int32_t f = 0; f <= count; f++) {
         if (f < count && work->still[f]) continue;
-        for (int32_t i = began + (f - began) / 2; i < f; i++)
+        for (int32_t i = start + (f - start) / 2; i < f; i++)
             s->jitter = fmax(s->jitter, work->jitter[i]);
-        began = f + 1;
+        start = f + 1;
     }
 }
 
-static sup_motion_summary sum_up(const motion_work *work)
+static sup_motion_summary summarize(const motion_work *work)
 {
     const sup_frame_measure *first = &work->frames[0];
     sup_motion_summary s = {.volume_ratio = first->volume_ratio,
@@ -222,17 +223,17 @@ static sup_motion_summary sum_up(const motion_work *work)
         add_extremes(&s, &work->frames[f]);
         add_means(&s, &work->frames[f], 1.0 / (double)work->def->frame_count);
     }
-    sum_up_rest(work, &s);
+    summarize_rest(work, &s);
     return s;
 }
 
-static bool reserve(motion_work *work, sup_arena *kept, sup_arena *scratch, int32_t workers)
+static bool reserve(motion_work *work, sup_arena *result_arena, sup_arena *scratch, int32_t workers)
 {
     size_t frames = (size_t)work->def->frame_count, count = (size_t)workers;
-    work->frames = sup_arena_alloc(kept, frames, sizeof *work->frames);
-    work->regions = sup_arena_alloc(kept, frames * (size_t)work->surface->surface.region_count, sizeof(double));
-    work->drift = sup_arena_alloc(kept, frames, sizeof(double));
-    work->jitter = sup_arena_alloc(kept, frames, sizeof(double));
+    work->frames = sup_arena_alloc(result_arena, frames, sizeof *work->frames);
+    work->regions = sup_arena_alloc(result_arena, frames * (size_t)work->surface->surface.region_count, sizeof(double));
+    work->drift = sup_arena_alloc(result_arena, frames, sizeof(double));
+    work->jitter = sup_arena_alloc(result_arena, frames, sizeof(double));
     work->reference = sup_arena_alloc(scratch, frames, sizeof(int32_t));
     work->still = sup_arena_alloc(scratch, frames, sizeof(bool));
     work->measurers = sup_arena_alloc(scratch, count, sizeof(sup_measurer *));
@@ -244,13 +245,13 @@ static bool reserve(motion_work *work, sup_arena *kept, sup_arena *scratch, int3
            work->result != NULL && work->error != NULL;
 }
 
-static sup_result run(motion_work *work, sup_motion_measure *made, sup_error *error)
+static sup_result run(motion_work *work, sup_motion_measure *out, sup_error *error)
 {
     int32_t workers = work->context->tasks.worker_count;
     sup_arena scratch = sup_arena_create(&work->context->allocator);
     sup_result result = sup_rig_surface_create(work->context, work->rig, &work->surface, error);
     if (result == SUP_OK) {
-        if (reserve(work, &made->storage->arena, &scratch, workers)) {
+        if (reserve(work, &out->storage->arena, &scratch, workers)) {
             compare_poses(work);
             result = measure_all(work, workers, error);
         } else {
@@ -263,13 +264,13 @@ static sup_result run(motion_work *work, sup_motion_measure *made, sup_error *er
         }
     }
     if (result == SUP_OK) {
-        made->frame_count = work->def->frame_count;
-        made->region_count = work->surface->surface.region_count;
-        made->frames = work->frames;
-        made->region_volume_ratio = work->regions;
-        made->drift = work->drift;
-        made->jitter = work->jitter;
-        made->summary = sum_up(work);
+        out->frame_count = work->def->frame_count;
+        out->region_count = work->surface->surface.region_count;
+        out->frames = work->frames;
+        out->region_volume_ratio = work->regions;
+        out->drift = work->drift;
+        out->jitter = work->jitter;
+        out->summary = summarize(work);
     }
     sup_rig_surface_destroy(work->surface);
     sup_arena_destroy(&scratch);
@@ -281,25 +282,25 @@ sup_result sup_measure_motion(const sup_context *context, const sup_rig *rig, co
 {
     if (rig == NULL || def == NULL || measure == NULL || def->positions == NULL || def->frame_count < 1)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_measure_motion needs a rig, at least one frame and a place for the measures.");
+                        "sup_measure_motion needs a rig, at least one frame and an output pointer.");
     sup_context resolved = sup_context_resolve(context);
-    sup_motion_measure *made = sup_alloc_zero(&resolved.allocator, sizeof *made);
+    sup_motion_measure *out = sup_alloc_zero(&resolved.allocator, sizeof *out);
     struct sup_motion_storage *storage = sup_alloc_zero(&resolved.allocator, sizeof *storage);
-    if (made == NULL || storage == NULL) {
-        sup_free(&resolved.allocator, made, sizeof *made);
+    if (out == NULL || storage == NULL) {
+        sup_free(&resolved.allocator, out, sizeof *out);
         sup_free(&resolved.allocator, storage, sizeof *storage);
         return sup_fail_memory(error, "the measures");
     }
     storage->allocator = resolved.allocator;
     storage->arena = sup_arena_create(&resolved.allocator);
-    made->storage = storage;
+    out->storage = storage;
     motion_work work = {.context = &resolved, .rig = rig, .def = def};
-    sup_result result = run(&work, made, error);
+    sup_result result = run(&work, out, error);
     if (result != SUP_OK) {
-        sup_motion_measure_destroy(made);
+        sup_motion_measure_destroy(out);
         return result;
     }
-    *measure = made;
+    *measure = out;
     return SUP_OK;
 }
 

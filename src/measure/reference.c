@@ -1,14 +1,13 @@
-/* reference.c - linear and dual quaternion skinning in double, one vertex after another, as the equations are printed: the
- * yardstick of benchmarks and the oracle of tests. Equations of the survey [aburumman2016survey]. */
+/* reference.c - linear and dual quaternion skinning in double precision, one vertex at a time, as in the equations of
+ * the survey [aburumman2016survey]: reference for tests and benchmarks. */
 #include "measure/reference.h"
 
 #include "base/base.h"
 
-/* One joint of the pose. */
 typedef struct reference_joint {
     sup_affine matrix; /* world * inverse bind */
     sup_quatd real, dual;
-    sup_affine stretch; /* before the rigid motion */
+    sup_affine stretch; /* applied before the rigid motion */
 } reference_joint;
 
 static void pose_joints(const sup_rig *rig, const sup_pose *pose, bool split, reference_joint *joints)
@@ -48,7 +47,7 @@ static double dot(sup_quatd a, sup_quatd b)
     return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 
-/* Eq. 2 of the survey as a matrix, with the quaternions on the side of the first influence. */
+/* Eq. 2 of the survey as a matrix, with the quaternions in the hemisphere of the first influence. */
 static sup_affine blend_dual(const sup_rig *rig, const reference_joint *joints, int32_t v)
 {
     sup_quatd real = {0}, dual = {0};
@@ -69,8 +68,8 @@ static sup_affine blend_dual(const sup_rig *rig, const reference_joint *joints, 
     return sup_affine_multiply(rigid, blend_linear(rig, joints, v, true));
 }
 
-/* Inverse transpose, up to length: the cofactors, with the sign of the determinant. */
-static sup_vec3d turn_normal(sup_affine a, sup_vec3d n)
+/* Inverse transpose up to scale: the cofactor matrix with the sign of the determinant. */
+static sup_vec3d transform_normal(sup_affine a, sup_vec3d n)
 {
     sup_vec3d r[3] = {sup_v3(a.m[0], a.m[1], a.m[2]), sup_v3(a.m[4], a.m[5], a.m[6]), sup_v3(a.m[8], a.m[9], a.m[10])};
     sup_vec3d c = sup_v3(sup_v3_dot(sup_v3_cross(r[1], r[2]), n), sup_v3_dot(sup_v3_cross(r[2], r[0]), n),
@@ -78,23 +77,23 @@ static sup_vec3d turn_normal(sup_affine a, sup_vec3d n)
     return sup_v3_scale(c, sup_affine_determinant(a) < 0.0 ? -1.0 : 1.0);
 }
 
-/* The bind position or normal with the pose's morph targets: offsets go from mesh to bind space as vectors, or as
- * normals, and then at the scale that made the mesh's own normal a unit one. */
+/* Bind position or normal with the morph targets of the pose added. Offsets are transformed from mesh to bind space as
+ * vectors or as normals; the latter are scaled like the normal of the mesh, which was normalised. */
 static sup_vec3d morphed(const sup_rig *rig, const sup_pose *pose, int32_t v, bool normal)
 {
     const sup_character *character = rig->character;
     sup_vec3d base = sup_v3_load((normal ? rig->normals : rig->positions) + 3 * v);
     for (int32_t m = 0; m < character->morph_count; m++) {
         const sup_morph *morph = &character->morphs[m];
-        const sup_primitive *part = &character->primitives[morph->primitive];
+        const sup_primitive *primitive = &character->primitives[morph->primitive];
         const float *offsets = normal ? morph->normals : morph->positions;
-        int32_t local = v - part->vertex_first;
-        if (offsets == NULL || local < 0 || local >= part->vertex_count) continue;
+        int32_t local = v - primitive->vertex_first;
+        if (offsets == NULL || local < 0 || local >= primitive->vertex_count) continue;
         sup_affine to_bind = sup_affine_from_float(rig->primitive_bind[morph->primitive]);
         sup_vec3d offset = sup_v3_load(offsets + 3 * local);
         if (normal) {
-            sup_vec3d own = turn_normal(to_bind, sup_v3_load(character->normals + 3 * v));
-            offset = sup_v3_scale(turn_normal(to_bind, offset), 1.0 / sup_v3_length(own));
+            sup_vec3d mesh_normal = transform_normal(to_bind, sup_v3_load(character->normals + 3 * v));
+            offset = sup_v3_scale(transform_normal(to_bind, offset), 1.0 / sup_v3_length(mesh_normal));
         } else
             offset = sup_affine_vector(to_bind, offset);
         base = sup_v3_madd(base, (double)pose->morph_weights[morph->weight], offset);
@@ -118,7 +117,7 @@ sup_result sup_reference_skin_all(const sup_context *context, const sup_rig *rig
             memcpy(out->positions + 3 * (size_t)v, &p, sizeof p);
         }
         if (out->normals != NULL) {
-            sup_vec3d n = sup_v3_unit_or(turn_normal(a, morphed(rig, pose, v, true)), sup_v3(0, 0, 0));
+            sup_vec3d n = sup_v3_unit_or(transform_normal(a, morphed(rig, pose, v, true)), sup_v3(0, 0, 0));
             memcpy(out->normals + 3 * (size_t)v, &n, sizeof n);
         }
         if (out->tangents != NULL) {

@@ -1,4 +1,4 @@
-/* reference.h (internal) - everything that the scalar reference can give, for tests. */
+/* reference.h (internal) - all outputs of the reference skinning, for tests. */
 #ifndef SUP_MEASURE_REFERENCE_H
 #define SUP_MEASURE_REFERENCE_H
 

@@ -1,4 +1,4 @@
-/* rig_surface.c - the welded skin of a rig as a surface to measure, with a region per bone, per bend and per part. */
+/* rig_surface.c - the welded skin of a rig as a surface, with one region per bone, per bend and per primitive. */
 #include "base/base.h"
 #include "math/vec3.h"
 #include "supple/measure.h"
@@ -32,15 +32,15 @@ static int32_t strongest_joint(const sup_rig *rig, const int32_t *triangle)
     return best;
 }
 
-/* Half the shorter of the two bones that meet at joint j: how far a bend reaches. 0 where no two bones meet. */
+/* Half the length of the shorter bone at joint j: the radius of a bend. 0 without a parent. */
 static double bend_radius(const sup_rig *rig, int32_t j)
 {
     int32_t parent = rig->joint_parent[j];
     if (parent < 0) return 0.0;
     sup_vec3d head = sup_v3_load(rig->bone_head + 3 * (size_t)j);
-    double own = sup_v3_distance(head, sup_v3_load(rig->bone_tail + 3 * (size_t)j));
-    double before = sup_v3_distance(head, sup_v3_load(rig->bone_head + 3 * (size_t)parent));
-    return 0.5 * fmin(own, before);
+    double length = sup_v3_distance(head, sup_v3_load(rig->bone_tail + 3 * (size_t)j));
+    double parent_length = sup_v3_distance(head, sup_v3_load(rig->bone_head + 3 * (size_t)parent));
+    return 0.5 * fmin(length, parent_length);
 }
 
 static sup_vec3d triangle_centre(const sup_rig *rig, const int32_t *t)
@@ -50,27 +50,27 @@ static sup_vec3d triangle_centre(const sup_rig *rig, const int32_t *t)
     return sup_v3_scale(sup_v3_add(sum, sup_v3_load(rig->skin_positions + 3 * (size_t)t[2])), 1.0 / 3.0);
 }
 
-/* Around joint j: near it, and moved most by one of the two bones that meet there. */
+/* Whether a triangle is in the bend of joint j: near it, and moved most by one of its two bones. */
 static bool in_bend(const sup_rig *rig, int32_t j, double radius, int32_t strongest, sup_vec3d centre)
 {
     if (strongest != j && strongest != rig->joint_parent[j]) return false;
     return sup_v3_distance(centre, sup_v3_load(rig->bone_head + 3 * (size_t)j)) <= radius;
 }
 
-/* Triangles of the skin that come from part p. */
-static int32_t list_part(const sup_rig *rig, int32_t p, int32_t count, int32_t *triangles)
+/* Lists the triangles of the skin that belong to primitive p. */
+static int32_t list_primitive(const sup_rig *rig, int32_t p, int32_t count, int32_t *triangles)
 {
-    const sup_primitive *part = &rig->character->primitives[p];
+    const sup_primitive *primitive = &rig->character->primitives[p];
     for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
-        int32_t source = rig->skin_triangle_source[t] - part->triangle_first;
-        if (source < 0 || source >= part->triangle_count) continue;
+        int32_t source = rig->skin_triangle_source[t] - primitive->triangle_first;
+        if (source < 0 || source >= primitive->triangle_count) continue;
         if (triangles != NULL) triangles[count] = t;
         count++;
     }
     return count;
 }
 
-/* Fills first[region_count+1] and, when given, triangles; returns how many there are. */
+/* Fills first[region_count+1] and, when not NULL, triangles; returns the number of triangles. */
 static int32_t list_regions(const sup_rig *rig, const int32_t *strongest, const double *radius, int32_t *first,
                             int32_t *triangles)
 {
@@ -91,15 +91,15 @@ static int32_t list_regions(const sup_rig *rig, const int32_t *strongest, const 
     }
     for (int32_t p = 0; p < rig->character->primitive_count; p++) {
         first[2 * rig->joint_count + p] = count;
-        count = list_part(rig, p, count, triangles);
+        count = list_primitive(rig, p, count, triangles);
     }
     first[2 * rig->joint_count + rig->character->primitive_count] = count;
     return count;
 }
 
-static sup_result fill(sup_rig_surface *made, const sup_rig *rig, sup_error *error)
+static sup_result initialize(sup_rig_surface *out, const sup_rig *rig, sup_error *error)
 {
-    sup_arena *arena = &made->storage->arena;
+    sup_arena *arena = &out->storage->arena;
     int32_t *strongest = sup_arena_alloc(arena, (size_t)rig->skin_triangle_count, sizeof *strongest);
     double *radius = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *radius);
     int32_t region_count = 2 * rig->joint_count + rig->character->primitive_count;
@@ -113,14 +113,14 @@ static sup_result fill(sup_rig_surface *made, const sup_rig *rig, sup_error *err
         sup_arena_alloc(arena, (size_t)list_regions(rig, strongest, radius, first, NULL), sizeof *triangles);
     if (triangles == NULL) return sup_fail_memory(error, "the regions");
     list_regions(rig, strongest, radius, first, triangles);
-    made->surface = (sup_measure_surface){.vertex_count = rig->skin_vertex_count,
-                                          .triangle_count = rig->skin_triangle_count,
-                                          .positions = rig->skin_positions,
-                                          .triangles = rig->skin_triangles,
-                                          .size = (double)rig->size,
-                                          .region_count = region_count,
-                                          .region_first = first,
-                                          .region_triangles = triangles};
+    out->surface = (sup_measure_surface){.vertex_count = rig->skin_vertex_count,
+                                         .triangle_count = rig->skin_triangle_count,
+                                         .positions = rig->skin_positions,
+                                         .triangles = rig->skin_triangles,
+                                         .size = (double)rig->size,
+                                         .region_count = region_count,
+                                         .region_first = first,
+                                         .region_triangles = triangles};
     return SUP_OK;
 }
 
@@ -129,24 +129,24 @@ sup_result sup_rig_surface_create(const sup_context *context, const sup_rig *rig
 {
     if (rig == NULL || surface == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_rig_surface_create needs a rig and a place for the surface.");
+                        "sup_rig_surface_create needs a rig and an output pointer.");
     sup_context resolved = sup_context_resolve(context);
-    sup_rig_surface *made = sup_alloc_zero(&resolved.allocator, sizeof *made);
+    sup_rig_surface *out = sup_alloc_zero(&resolved.allocator, sizeof *out);
     struct sup_rig_surface_storage *storage = sup_alloc_zero(&resolved.allocator, sizeof *storage);
-    if (made == NULL || storage == NULL) {
-        sup_free(&resolved.allocator, made, sizeof *made);
+    if (out == NULL || storage == NULL) {
+        sup_free(&resolved.allocator, out, sizeof *out);
         sup_free(&resolved.allocator, storage, sizeof *storage);
         return sup_fail_memory(error, "the surface");
     }
     storage->allocator = resolved.allocator;
     storage->arena = sup_arena_create(&resolved.allocator);
-    made->storage = storage;
-    sup_result result = fill(made, rig, error);
+    out->storage = storage;
+    sup_result result = initialize(out, rig, error);
     if (result != SUP_OK) {
-        sup_rig_surface_destroy(made);
+        sup_rig_surface_destroy(out);
         return result;
     }
-    *surface = made;
+    *surface = out;
     return SUP_OK;
 }
 

@@ -1,9 +1,9 @@
-/* volume.c - enclosed volume by the divergence theorem, piece by piece. */
+/* volume.c - enclosed volume by the divergence theorem, per component. */
 #include "math/vec3.h"
 #include "measure/measurer.h"
 
-/* Volume between a triangle and the first vertex of the surface, which stands for the origin: a near origin keeps the
- * sum of large terms small when the character walks far away. */
+/* Volume of the tet of a triangle and `origin`, the first vertex of the surface: a near origin avoids cancellation when
+ * the character is far from the world origin. */
 static double triangle_volume(const float *positions, const int32_t *t, sup_vec3d origin)
 {
     sup_vec3d a = sup_v3_sub(sup_v3_load(positions + 3 * (size_t)t[0]), origin);

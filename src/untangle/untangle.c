@@ -4,11 +4,6 @@
 
 #include <math.h>
 
-enum { NO_PATCH = -1, OPEN = -2 }; /* of sup_untangle_vertex.patch; OPEN: it has no end */
-/* Flags of sup_untangle_mesh.state, with SUP_UNTANGLE_LOADED: inner and outer ends of crossing edges; in the list of
- * moved vertices; at a fold; in the list of known vertices. */
-enum { INSIDE = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, KNOWN = 32 };
-
 /* Vertices that an iteration moves. */
 typedef struct vertex_list {
     int32_t *items; /* [vertex_count] */
@@ -21,7 +16,7 @@ static void load_vertex(const sup_untangle_mesh *mesh, int32_t v)
     if (mesh->state[v] & SUP_UNTANGLE_LOADED) return;
     const float *start = sup_untangle_position(mesh, v);
     sup_untangle_vertex *vertex = &mesh->vertex[v];
-    *vertex = (sup_untangle_vertex){.patch = NO_PATCH, .parent = v};
+    *vertex = (sup_untangle_vertex){.patch = SUP_UNTANGLE_NO_PATCH, .parent = v};
     for (int32_t k = 0; k < 3; k++) {
         vertex->start[k] = start[k];
         vertex->x[k] = start[k] + mesh->offset_fraction * mesh->offset[3 * (size_t)v + (size_t)k];
@@ -59,8 +54,8 @@ static void join(sup_untangle_vertex *vertex, int32_t a, int32_t b)
 static void add_known(sup_untangle_mesh *mesh, int32_t v)
 {
     load_vertex(mesh, v);
-    if (mesh->state[v] & KNOWN) return;
-    mesh->state[v] |= KNOWN;
+    if (mesh->state[v] & SUP_UNTANGLE_KNOWN) return;
+    mesh->state[v] |= SUP_UNTANGLE_KNOWN;
     mesh->known[mesh->known_count++] = v;
     memcpy(mesh->vertex[v].best, mesh->vertex[v].x, sizeof mesh->vertex[v].best);
 }
@@ -112,8 +107,8 @@ static void keep_best(sup_untangle_mesh *mesh, const sup_untangle_crossings *cro
 static void enlist(sup_untangle_mesh *mesh, vertex_list *moved, int32_t v)
 {
     add_known(mesh, v);
-    if (mesh->state[v] & LISTED) return;
-    mesh->state[v] |= LISTED;
+    if (mesh->state[v] & SUP_UNTANGLE_LISTED) return;
+    mesh->state[v] |= SUP_UNTANGLE_LISTED;
     moved->items[moved->count++] = v;
 }
 
@@ -140,7 +135,7 @@ static int32_t flood(const sup_untangle_mesh *mesh, const sup_untangle_patches *
             int32_t next = view->neighbours[e];
             if (patches->boundary[e]) continue;
             load_vertex(mesh, next);
-            if (mesh->vertex[next].patch != NO_PATCH) continue;
+            if (mesh->vertex[next].patch != SUP_UNTANGLE_NO_PATCH) continue;
             mesh->vertex[next].patch = patches->count;
             queue[count++] = next;
         }
@@ -151,7 +146,7 @@ static int32_t flood(const sup_untangle_mesh *mesh, const sup_untangle_patches *
 static void make_patch(sup_untangle_mesh *mesh, sup_untangle_patches *patches, vertex_list *moved, int32_t first,
                        bool outer)
 {
-    unsigned char side = outer ? OUTSIDE : INSIDE;
+    unsigned char side = outer ? SUP_UNTANGLE_OUTSIDE : SUP_UNTANGLE_INSIDE;
     int32_t count = flood(mesh, patches, first);
     bool closed = count <= SUP_UNTANGLE_MAX_PATCH && patches->count < SUP_UNTANGLE_MAX_PATCHES;
     sup_untangle_patch patch = {.outer = outer};
@@ -159,7 +154,7 @@ static void make_patch(sup_untangle_mesh *mesh, sup_untangle_patches *patches, v
         int32_t v = patches->queue[k];
         bool seed = (mesh->state[v] & side) != 0;
         patch.deep = patch.deep || !seed;
-        if (!closed) mesh->vertex[v].patch = seed ? OPEN : NO_PATCH;
+        if (!closed) mesh->vertex[v].patch = seed ? SUP_UNTANGLE_OPEN : SUP_UNTANGLE_NO_PATCH;
         if (!closed) continue;
         enlist(mesh, moved, v);
         join(mesh->vertex, first, v);
@@ -175,13 +170,14 @@ static void make_inner_patches(sup_untangle_mesh *mesh, const sup_untangle_cross
     const sup_untangle_crossing *crossing;
     while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
         enlist(mesh, moved, crossing->inside);
-        mesh->state[crossing->inside] |= INSIDE;
-        mesh->state[crossing->outside] |= OUTSIDE;
+        mesh->state[crossing->inside] |= SUP_UNTANGLE_INSIDE;
+        mesh->state[crossing->outside] |= SUP_UNTANGLE_OUTSIDE;
         set_boundary(mesh->view, crossing, 1, patches->boundary);
     }
     patches->count = 0;
     for (int32_t i = 0, seeds = moved->count; i < seeds; i++)
-        if (mesh->vertex[moved->items[i]].patch == NO_PATCH) make_patch(mesh, patches, moved, moved->items[i], false);
+        if (mesh->vertex[moved->items[i]].patch == SUP_UNTANGLE_NO_PATCH)
+            make_patch(mesh, patches, moved, moved->items[i], false);
 }
 
 /* Where skin was pressed through its own body from within, the inner patch is open; where a thumb has come out of a
@@ -194,8 +190,8 @@ static void make_outer_patches(sup_untangle_mesh *mesh, const sup_untangle_cross
     while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
         int32_t inner = mesh->vertex[crossing->inside].patch;
         bool ambiguous = inner >= 0 && !patches->items[inner].outer && patches->items[inner].ambiguous;
-        if (inner != OPEN && !ambiguous) continue;
-        if (mesh->vertex[crossing->outside].patch == NO_PATCH)
+        if (inner != SUP_UNTANGLE_OPEN && !ambiguous) continue;
+        if (mesh->vertex[crossing->outside].patch == SUP_UNTANGLE_NO_PATCH)
             make_patch(mesh, patches, moved, crossing->outside, true);
         int32_t outer = mesh->vertex[crossing->outside].patch;
         if (ambiguous && outer >= 0 && patches->items[outer].outer) patches->items[inner].skipped = true;
@@ -282,10 +278,10 @@ static bool is_fold(const sup_untangle_view *view, const sup_untangle_def *def, 
 static void mark_fold(sup_untangle_mesh *mesh, vertex_list *moved, const sup_untangle_crossing *crossing)
 {
     enlist(mesh, moved, crossing->outside);
-    mesh->state[crossing->inside] |= FOLD;
-    mesh->state[crossing->outside] |= FOLD;
+    mesh->state[crossing->inside] |= SUP_UNTANGLE_FOLD;
+    mesh->state[crossing->outside] |= SUP_UNTANGLE_FOLD;
     for (int32_t k = 0; k < 3; k++)
-        mesh->state[corners_of(mesh->view, crossing)[k]] |= FOLD;
+        mesh->state[corners_of(mesh->view, crossing)[k]] |= SUP_UNTANGLE_FOLD;
 }
 
 static void push_crossings(sup_untangle_mesh *mesh, const sup_untangle_def *def,
@@ -334,7 +330,7 @@ static void set_moves(const sup_untangle_mesh *mesh, const vertex_list *moved)
     for (int32_t i = 0; i < moved->count; i++) {
         int32_t v = moved->items[i];
         sup_untangle_vertex *vertex = &mesh->vertex[v];
-        bool fold = (mesh->state[v] & FOLD) != 0;
+        bool fold = (mesh->state[v] & SUP_UNTANGLE_FOLD) != 0;
         float scale = sup_untangle_push_scale(fold, length_of(vertex->push), vertex->longest), sum[3];
         for (int32_t k = 0; k < 3; k++)
             vertex->move[k] = scale * vertex->push[k];
@@ -431,7 +427,7 @@ static void limit_edges(sup_untangle_mesh *mesh, const unsigned char *fixed, ver
             for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
                 int32_t other = view->neighbours[e];
                 load_vertex(mesh, other);
-                if ((mesh->state[other] & LISTED) && other < v) continue;
+                if ((mesh->state[other] & SUP_UNTANGLE_LISTED) && other < v) continue;
                 any = shorten(mesh, fixed, moved, v, other) || any;
             }
         }
@@ -448,7 +444,7 @@ static void mark_dirty(const sup_untangle_mesh *mesh, sup_untangle_search *searc
         int32_t first = 3 * SUP_UNTANGLE_CLUSTER * search->active[i], end = first + 3 * SUP_UNTANGLE_CLUSTER;
         search->dirty[i] = 0;
         for (int32_t k = first; k < end && k < 3 * view->triangle_count && !search->dirty[i]; k++)
-            search->dirty[i] = (mesh->state[view->triangles[k]] & LISTED) != 0;
+            search->dirty[i] = (mesh->state[view->triangles[k]] & SUP_UNTANGLE_LISTED) != 0;
     }
 }
 
@@ -459,15 +455,15 @@ static void clear_marks(sup_untangle_mesh *mesh, const sup_untangle_crossings *c
     for (int32_t i = 0; i < moved->count; i++) {
         sup_untangle_vertex *vertex = &mesh->vertex[moved->items[i]];
         vertex->longest = 0.0f;
-        vertex->patch = NO_PATCH;
-        mesh->state[moved->items[i]] &= SUP_UNTANGLE_LOADED | KNOWN;
+        vertex->patch = SUP_UNTANGLE_NO_PATCH;
+        mesh->state[moved->items[i]] &= SUP_UNTANGLE_LOADED | SUP_UNTANGLE_KNOWN;
     }
     sup_untangle_iterator at = {-1, 0};
     const sup_untangle_crossing *crossing;
     while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
         set_boundary(mesh->view, crossing, 0, boundary);
-        mesh->state[crossing->outside] &= (unsigned char)~OUTSIDE;
-        mesh->vertex[crossing->outside].patch = NO_PATCH;
+        mesh->state[crossing->outside] &= (unsigned char)~SUP_UNTANGLE_OUTSIDE;
+        mesh->vertex[crossing->outside].patch = SUP_UNTANGLE_NO_PATCH;
     }
 }
 

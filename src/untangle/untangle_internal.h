@@ -5,7 +5,7 @@
 
 #include "contact/detect_internal.h"
 #include "untangle/untangle.h"
-#include "untangle/untangle_tuning.h"
+#include "untangle/untangle_rules.h"
 
 /* Triangles of a cluster, structure of arrays. */
 typedef struct sup_untangle_cluster {
@@ -51,8 +51,6 @@ typedef struct sup_untangle_patch {
     bool skipped;                /* it is not moved */
     bool outer;                  /* it is made of the skin outside */
 } sup_untangle_patch;
-
-enum { SUP_UNTANGLE_LOADED = 1 }; /* of sup_untangle_mesh.state: the vertex is in `vertex` */
 
 /* A vertex that was moved, or is near one that was. */
 typedef struct sup_untangle_vertex {

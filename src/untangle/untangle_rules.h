@@ -10,6 +10,19 @@
 #include <math.h>
 #include <stdbool.h>
 
+/* Of the patch of a vertex: none, or one that no crossing edges bound. */
+enum { SUP_UNTANGLE_NO_PATCH = -1, SUP_UNTANGLE_OPEN = -2 };
+/* Flags of the state of a vertex. */
+enum {
+    SUP_UNTANGLE_LOADED = 1,  /* its positions are in the scratch memory */
+    SUP_UNTANGLE_INSIDE = 2,  /* inner end of a crossing edge */
+    SUP_UNTANGLE_OUTSIDE = 4, /* outer end of one */
+    SUP_UNTANGLE_LISTED = 8,  /* an iteration moves it */
+    SUP_UNTANGLE_FOLD = 16,   /* it is smoothed */
+    SUP_UNTANGLE_KNOWN = 32,  /* it was moved in any iteration */
+    SUP_UNTANGLE_PATCHED = 64 /* GPU: it belongs to a patch */
+};
+
 /* --- Finding crossings --- */
 
 /* All normals of two clusters are within 90 degrees of each other: the angle between the axes of their normal cones

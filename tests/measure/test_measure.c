@@ -1,4 +1,4 @@
-/* Measures on shapes with known answers, and against brute force on random meshes. */
+/* Metrics of shapes with known results, and against brute force on random meshes. */
 #include "base/base.h"
 #include "geometry/predicates.h"
 #include "supple/measure.h"
@@ -76,7 +76,7 @@ static void start(void)
     made.vertex_count = made.triangle_count = 0;
 }
 
-TEST(rest_measures_as_nothing_changed)
+TEST(rest_shape_has_no_distortion)
 {
     start();
     add_torus(&made, (double[3]){100, 0, 0}, 0, 1.0, 0.3, 40, 20);
@@ -113,7 +113,7 @@ TEST(scaled_cube_has_the_cube_of_the_volume)
     sup_measurer_destroy(m);
 }
 
-/* Stretching one axis by two: singular values 2 and 1 where the triangle holds that axis, 1 and 1 elsewhere. */
+/* Stretching one axis by two: singular values 2 and 1 where the triangle contains that axis, 1 and 1 elsewhere. */
 TEST(stretch_along_one_axis_has_known_distortion)
 {
     start();
@@ -126,7 +126,7 @@ TEST(stretch_along_one_axis_has_known_distortion)
     CHECK_NEAR(f.volume_ratio, 2.0, 1e-9);
     CHECK_NEAR(f.area_max, 2.0, 1e-5);
     CHECK_NEAR(f.angle_max, 2.0, 1e-5);
-    CHECK_NEAR(f.area_mean, (4.0 * 2.0 + 2.0 * 1.0) / 6.0, 1e-5); /* four faces of the cube hold the x axis */
+    CHECK_NEAR(f.area_mean, (4.0 * 2.0 + 2.0 * 1.0) / 6.0, 1e-5); /* four faces of the cube contain the x axis */
     CHECK_NEAR(f.stretch_max, 2.0, 1e-6);
     sup_measurer_destroy(m);
 }
@@ -144,8 +144,8 @@ TEST(open_box_is_closed_for_its_volume)
     sup_measurer_destroy(m);
 }
 
-/* Pieces that are turned inside out count like the others. */
-TEST(inverted_piece_counts_as_volume)
+/* Inverted components count like the others. */
+TEST(inverted_component_counts_as_volume)
 {
     start();
     add_cube(&made, 0, 0, 0, 1.0f);
@@ -198,7 +198,7 @@ static void check_against_brute_force(sup_measurer *m, const shape *s)
     if (count > 0) CHECK(memcmp(pairs, brute, 2 * (size_t)count * sizeof *pairs) == 0);
 }
 
-TEST(interlocked_tori_cross_as_brute_force_says)
+TEST(crossings_of_tori_match_brute_force)
 {
     start();
     add_torus(&made, (double[3]){0, 0, 0}, 0, 1.0, 0.3, 48, 24);
@@ -214,7 +214,7 @@ TEST(interlocked_tori_cross_as_brute_force_says)
     sup_measurer_destroy(m);
 }
 
-TEST(random_meshes_cross_as_brute_force_says)
+TEST(crossings_of_random_meshes_match_brute_force)
 {
     sup_random random = {77};
     for (int round = 0; round < 100; round++) {
@@ -239,7 +239,7 @@ TEST(random_meshes_cross_as_brute_force_says)
     }
 }
 
-TEST(pairs_of_the_rest_pose_are_told_apart)
+TEST(crossings_at_rest_are_counted_separately)
 {
     start();
     add_cube(&made, 0, 0, 0, 1.0f);
@@ -252,8 +252,9 @@ TEST(pairs_of_the_rest_pose_are_told_apart)
     sup_measurer_destroy(m);
 }
 
-/* Cubes side by side: pushed into each other they cross, and lay close; from far away they cross and did not. */
-TEST(pairs_that_lay_close_at_rest_are_counted_apart)
+/* Cubes side by side: pushed into each other they cross and were close at rest; from far away they cross and were
+ * not. */
+TEST(pairs_close_at_rest_are_counted_separately)
 {
     for (int far = 0; far < 2; far++) {
         start();
@@ -271,7 +272,7 @@ TEST(pairs_that_lay_close_at_rest_are_counted_apart)
 }
 
 /* A cube pushed 0.25 into another: its corners are that deep. */
-TEST(penetration_is_the_depth_of_the_push)
+TEST(penetration_is_the_depth_of_overlap)
 {
     start();
     add_cube(&made, 0, 0, 0, 2.0f);
@@ -291,7 +292,7 @@ TEST(penetration_is_the_depth_of_the_push)
     sup_measurer_destroy(m);
 }
 
-/* A flat patch; one triangle's corner is pulled over its opposite side, so that just it turns over. */
+/* A flat patch; one triangle's corner is moved over its opposite side, so that only this triangle flips. */
 TEST(one_mirrored_triangle_is_one_flip)
 {
     start();
@@ -304,14 +305,14 @@ TEST(one_mirrored_triangle_is_one_flip)
     sup_measurer *m = measurer_of(&made);
     moved = made;
     CHECK_EQ(frame_of(m, &moved).flips, 0);
-    /* Mirror triangle 0 about the line 0-1; its neighbours are moved along so that they still face up. */
+    /* Mirror triangle 0 about the line 0-1; its neighbours move along and still face up. */
     const float mirrored[] = {0, 0, 0, 2, 0, 0, 1, -2, 0, 1, 2, 0, 0.9f, 2.2f, 0, 1, -6, 0};
     memcpy(moved.positions, mirrored, sizeof mirrored);
     CHECK_EQ(frame_of(m, &moved).flips, 1);
     sup_measurer_destroy(m);
 }
 
-TEST(regions_follow_their_own_volume)
+TEST(regions_have_their_own_volume)
 {
     start();
     add_cube(&made, 0, 0, 0, 1.0f);
@@ -341,7 +342,7 @@ TEST(regions_follow_their_own_volume)
     sup_measurer_destroy(m);
 }
 
-TEST(broken_numbers_are_counted_and_do_no_harm)
+TEST(nonfinite_vertices_are_counted_and_ignored)
 {
     start();
     add_cube(&made, 0, 0, 0, 1.0f);
@@ -371,7 +372,7 @@ TEST(collapsed_triangles_stay_finite)
     sup_measurer_destroy(m);
 }
 
-TEST(bad_surfaces_are_refused)
+TEST(invalid_surfaces_are_rejected)
 {
     sup_measurer *m = NULL;
     sup_error error;

@@ -1,11 +1,11 @@
-/* Whole motions: what drift and jitter see, sums, threads, bad numbers. */
+/* Metrics of motions: drift, jitter, summary, threads, invalid arguments. */
 #include "base/base.h"
 #include "supple/supple.h"
 #include "test.h"
 
 enum { FRAMES = 12 };
 
-/* A cylinder with a skeleton that goes away in frames 3 to 5 and is back from frame 6 on; its skin by linear blend. */
+/* A cylinder whose skeleton moves in frames 3 to 5 and returns in frame 6; skin by linear blending. */
 typedef struct motion_fixture {
     sup_character *character;
     sup_rig *rig;
@@ -67,7 +67,7 @@ static float *vertex_at(const motion_fixture *f, int32_t frame, int32_t vertex)
     return f->positions + 3 * ((size_t)frame * (size_t)f->rig->vertex_count + (size_t)vertex);
 }
 
-TEST(a_skin_that_comes_back_has_no_drift_and_no_jitter)
+TEST(a_skin_that_returns_has_no_drift_and_no_jitter)
 {
     motion_fixture f = make_motion();
     sup_motion_measure *m = measure(&f, NULL);
@@ -83,8 +83,8 @@ TEST(a_skin_that_comes_back_has_no_drift_and_no_jitter)
     free_motion(&f);
 }
 
-/* Vertex 7 stays off by 0.01 of the size from the return on; it trembles in the frame before the last. */
-TEST(drift_and_jitter_are_as_large_as_made)
+/* Vertex 7 stays off by 0.01 of the size from the return on; it jitters in the frame before the last. */
+TEST(drift_and_jitter_have_the_expected_size)
 {
     motion_fixture f = make_motion();
     float size = f.rig->size;
@@ -104,7 +104,7 @@ TEST(drift_and_jitter_are_as_large_as_made)
 TEST(settling_is_not_jitter_and_the_end_counts_for_drift)
 {
     motion_fixture f = make_motion();
-    vertex_at(&f, 6, 5)[2] += 0.05f * f.rig->size; /* arrives off its place, then is there */
+    vertex_at(&f, 6, 5)[2] += 0.05f * f.rig->size; /* arrives with an offset, then converges */
     sup_motion_measure *m = measure(&f, NULL);
     CHECK_NEAR(m->drift[6], 0.05, 1e-5);
     CHECK_NEAR(m->jitter[7], 0.05, 1e-5);
@@ -114,7 +114,7 @@ TEST(settling_is_not_jitter_and_the_end_counts_for_drift)
     free_motion(&f);
 }
 
-TEST(without_a_skeleton_there_is_neither)
+TEST(without_a_skeleton_there_is_no_drift_or_jitter)
 {
     motion_fixture f = make_motion();
     sup_motion_def def = {.frame_count = FRAMES, .positions = f.positions};
@@ -126,7 +126,7 @@ TEST(without_a_skeleton_there_is_neither)
     free_motion(&f);
 }
 
-TEST(threads_change_nothing)
+TEST(motion_metrics_are_independent_of_threads)
 {
     motion_fixture f = make_motion();
     sup_thread_pool *pool = NULL;
@@ -147,7 +147,7 @@ TEST(threads_change_nothing)
     free_motion(&f);
 }
 
-TEST(frames_are_those_of_a_measurer_and_sums_are_theirs)
+TEST(frames_match_a_measurer_and_the_summary)
 {
     motion_fixture f = make_motion();
     vertex_at(&f, 4, 2)[0] = (float)NAN;
@@ -182,8 +182,8 @@ TEST(frames_are_those_of_a_measurer_and_sums_are_theirs)
     free_motion(&f);
 }
 
-/* The part of the whole character has the whole character's volume; a joint that moves nothing has none. */
-TEST(parts_are_regions_too)
+/* The primitive of the whole character has its whole volume; a joint that moves nothing has none. */
+TEST(primitives_are_regions)
 {
     motion_fixture f = make_motion();
     sup_motion_measure *m = measure(&f, NULL);
@@ -196,7 +196,7 @@ TEST(parts_are_regions_too)
     free_motion(&f);
 }
 
-/* A flat patch encloses nothing: its ratio would be noise, so there is none. */
+/* A flat patch encloses no volume: its ratio is NaN. */
 TEST(a_region_without_volume_has_no_ratio)
 {
     const float positions[] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1};
@@ -228,7 +228,7 @@ static bool stop_at_once(void *user, float fraction, const char *stage)
     return false;
 }
 
-TEST(progress_can_stop_it_and_bad_calls_are_refused)
+TEST(motion_metrics_can_be_cancelled_and_reject_invalid_arguments)
 {
     motion_fixture f = make_motion();
     int calls = 0;

@@ -1,4 +1,4 @@
-/* skin_fixture.h - rigs made by hand for tests and benchmarks of skinning: plain data, no loader, no rig station. */
+/* skin_fixture.h - synthetic rigs for tests and benchmarks of skinning: plain data without loading or rigging. */
 #ifndef SUP_TESTS_SKIN_FIXTURE_H
 #define SUP_TESTS_SKIN_FIXTURE_H
 
@@ -157,7 +157,7 @@ static inline void fixture_set_bind(skin_fixture *f, int32_t joint, sup_affine b
     f->pose.world[joint + 1] = f->joint_bind[joint];
 }
 
-/* Sorts the influences of a vertex by weight and makes them sum to one, as a rig does. */
+/* Sorts the influences of a vertex by weight and normalises their sum, as a rig does. */
 static inline void fixture_settle_weights(skin_fixture *f, int32_t vertex)
 {
     int32_t first = f->influence_first[vertex], count = f->influence_first[vertex + 1] - first;

@@ -25,8 +25,8 @@ static void check_pose(const sup_rig *rig, const sup_model *model, sup_instance 
                                    sup_v3(wanted_normals[3 * v], wanted_normals[3 * v + 1], wanted_normals[3 * v + 2]));
         turned += cosine < 0.999;
     }
-    CHECK_MSG(worst < 2e-5, "%s %s: %g of the size off", name, sup_model_method(model)->name, worst);
-    CHECK_MSG(turned * 1000 <= (int32_t)n, "%s %s: %d normals off", name, sup_model_method(model)->name, turned);
+    CHECK_MSG(worst < 2e-5, "%s %s: error of %g sizes", name, sup_model_method(model)->name, worst);
+    CHECK_MSG(turned * 1000 <= (int32_t)n, "%s %s: %d wrong normals", name, sup_model_method(model)->name, turned);
     free(positions);
     free(normals);
     free(wanted);

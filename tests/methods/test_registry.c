@@ -1,4 +1,4 @@
-/* The list of methods, and what every method in it must keep to. */
+/* The list of methods, and requirements of every method. */
 #include "bind/model.h"
 #include "test.h"
 

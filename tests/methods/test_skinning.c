@@ -46,7 +46,7 @@ static sup_model *bind_fixture(skin_fixture *f, const sup_method *method)
     return model;
 }
 
-/* One step on kernels of that many lanes. */
+/* One step with kernels of `lanes` lanes. */
 static sup_result step_lanes(const method_case *c, const sup_model *model, const sup_pose *pose, bool rigid,
                              skin_result result, int32_t lanes)
 {
@@ -68,7 +68,7 @@ static void check_near(const char *what, const float *got, const double *wanted,
                   (long long)i, (double)got[i], wanted[i], tolerance);
 }
 
-/* Directions where the blended matrix is well conditioned: near a flat matrix they are rightly ill defined. */
+/* Directions where the blended matrix is well conditioned: near a singular matrix they are ill defined. */
 static bool well_conditioned(sup_affine a)
 {
     double size = 0.0;
@@ -158,7 +158,7 @@ TEST(mirrored_and_flat_joints_match_and_stay_finite)
     }
 }
 
-/* A tube along z between two joints; weights pass from one to the other linearly over [-1, 1]. */
+/* A tube along z between two joints; weights change linearly from one to the other over [-1, 1]. */
 static skin_fixture tube(int32_t rings, int32_t sides)
 {
     skin_fixture f = fixture_create(rings * sides, 2, 2, 0);
@@ -203,7 +203,7 @@ TEST(a_twisted_tube_keeps_its_radius_or_shrinks_by_the_cosine)
     fixture_destroy(&f);
 }
 
-TEST(joints_at_rest_leave_every_bit_in_place)
+TEST(bind_pose_reproduces_every_bit)
 {
     for (int32_t k = 0; k < 2; k++) {
         skin_fixture f = fixture_random(5, 3000, 20, 7, 0);
@@ -223,7 +223,7 @@ TEST(joints_at_rest_leave_every_bit_in_place)
     }
 }
 
-TEST(one_motion_of_all_joints_moves_the_skin_rigidly)
+TEST(equal_motion_of_all_joints_is_rigid)
 {
     skin_fixture f = fixture_random(6, 2000, 30, 6, 0);
     sup_random random = {3};
@@ -268,12 +268,12 @@ TEST(one_influence_is_the_joint_itself)
     fixture_destroy(&f);
 }
 
-TEST(rigid_binding_takes_the_strongest_joint)
+TEST(rigid_binding_uses_the_strongest_joint)
 {
     skin_fixture f = fixture_random(9, 900, 25, 6, 0);
     skin_fixture one = fixture_random(9, 900, 25, 6, 0);
     fixture_pose(&f, 1, POSE_SCALED);
-    for (int32_t v = 0, used = 0; v < 900; v++, used++) { /* the same rig with its first influences alone */
+    for (int32_t v = 0, used = 0; v < 900; v++, used++) { /* the same rig with only its first influences */
         one.influence_joint[used] = f.influence_joint[f.influence_first[v]];
         one.influence_weight[used] = 1.0f;
         one.influence_first[v] = used;
@@ -338,8 +338,8 @@ TEST(the_order_of_influences_does_not_matter)
     fixture_destroy(&g);
 }
 
-/* Four joints turned far apart, where the side of a quaternion depends on which joint leads. */
-TEST(quaternions_take_the_side_of_the_strongest_joint)
+/* Four joints with very different rotations: the sign of a quaternion depends on the strongest joint. */
+TEST(quaternions_use_the_hemisphere_of_the_strongest_joint)
 {
     enum { COUNT = 160 };
     skin_fixture f = fixture_create(COUNT, 4, 4, 0);
@@ -401,23 +401,24 @@ TEST(morph_targets_come_from_mesh_space)
 {
     skin_fixture f = fixture_random(13, 600, 8, 4, 5);
     sup_random random = {4};
-    for (int32_t round = 0; round < 3; round++) { /* turned and moved, then unevenly scaled, then mirrored */
-        sup_vec3d scale = round == 0 ? sup_v3(1, 1, 1) : sup_v3(round == 2 ? -2.0 : 2.0, 0.5, 1.5);
+    for (int32_t variant = 0; variant < 3;
+         variant++) { /* rotated and translated, then non-uniformly scaled, then mirrored */
+        sup_vec3d scale = variant == 0 ? sup_v3(1, 1, 1) : sup_v3(variant == 2 ? -2.0 : 2.0, 0.5, 1.5);
         sup_affine to_bind = sup_affine_from_trs(sup_v3(3, 4, 5), fixture_rotation(&random), scale);
         f.primitive_bind = sup_affine_to_float(to_bind);
         f.morphs[2].positions = NULL;
         f.morphs[3].normals = NULL;
         f.morphs[4].weight = 0; /* two targets on one weight */
         for (int32_t k = 0; k < 2; k++) {
-            fixture_pose(&f, (uint64_t)round, POSE_SCALED);
+            fixture_pose(&f, (uint64_t)variant, POSE_SCALED);
             check_all_lanes(&f, &cases[k]);
         }
     }
     fixture_destroy(&f);
 }
 
-/* The bits of the base kernels (4 lanes or scalar), which no processor feature changes: what was skinned once is skinned
- * the same for ever. A change here is a change of results that users will see: say so in CHANGELOG.md. */
+/* The bits of the base kernels (4 lanes or scalar), which do not depend on processor features: results must stay
+ * identical between versions. A change here is visible to users: document it in CHANGELOG.md. */
 TEST(golden_hashes_of_the_base_kernels)
 {
     static const uint64_t golden[2] = {0x978ae7052a15317bu, 0x8fb907410b998774u};

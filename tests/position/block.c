@@ -17,7 +17,7 @@ static int32_t lattice(const block_def *d, int32_t i, int32_t j, int32_t k)
     return (i * (d->ny + 1) + j) * (d->nz + 1) + k;
 }
 
-/* Around the diagonal of the cube: all cubes alike, so neighbours fit. */
+/* Around the diagonal of the cube: all cubes are equal, so that neighbours match. */
 static void add_cube(block *b, int32_t i, int32_t j, int32_t k)
 {
     static const int ways[6][2] = {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {2, 1}, {0, 2}};
@@ -90,7 +90,7 @@ block block_make(const block_def *def)
                                            .volume = 1e6,
                                            .bind = 2e4,
                                            .follow = 4.0,
-                                           .inertia = 1000.0}, /* water, a metre long */
+                                           .inertia = 1000.0}, /* density of water, length one metre */
                               .guide = b.guide,
                               .guide_previous = b.guide_previous,
                               .bone = b.bone,
@@ -138,17 +138,17 @@ bool block_step(block *b, const sup_context *context)
     return sup_pbd_step(&resolved, &b->pbd, b->state, &b->input);
 }
 
-double block_volume(const block *b, const float *rows)
+double block_volume(const block *b, const float *positions)
 {
     double sum = 0.0;
     for (int32_t t = 0; t < b->tet_count; t++) {
         sup_vec3d p[4];
         for (int k = 0; k < 4; k++) {
             int32_t v = b->tets[4 * t + k];
-            p[k] = rows != NULL ? sup_v3_load(rows + 4 * (int64_t)b->pbd.slot[v])
-                                : sup_v3(b->rest[3 * v], b->rest[3 * v + 1], b->rest[3 * v + 2]);
+            p[k] = positions != NULL ? sup_v3_load(positions + 4 * (int64_t)b->pbd.slot[v])
+                                     : sup_v3(b->rest[3 * v], b->rest[3 * v + 1], b->rest[3 * v + 2]);
         }
-        /* Every second way round of a cube's tets is left-handed. */
+        /* Every second path along a cube gives a left-handed tet. */
         double v6 = sup_v3_dot(sup_v3_cross(sup_v3_sub(p[1], p[0]), sup_v3_sub(p[2], p[0])), sup_v3_sub(p[3], p[0]));
         sum += (t % 6 < 3 ? 1.0 : -1.0) * v6 / 6.0;
     }

@@ -7,11 +7,11 @@
 #include "methods/position/pbd.h"
 
 typedef struct block_def {
-    int32_t nx, ny, nz;         /* cubes; the bar lies along x, the bones on its axis */
-    double length;              /* 0: 1 */
-    double noise;               /* of a cube's edge, moves inner particles */
-    bool core;                  /* particles on the axis are kinematic */
-    bool left_end;              /* particles of the left face are kinematic */
+    int32_t nx, ny, nz;   /* cubes; the bar lies along x, the bones on its axis */
+    double length;        /* 0: the default, 1 */
+    double noise;         /* fraction of the edge of a cube by which inner particles move */
+    bool core;            /* particles on the axis are kinematic */
+    bool left_end;        /* particles of the left face are kinematic */
     int32_t cluster_size; /* 0: the default */
 } block_def;
 
@@ -25,21 +25,21 @@ typedef struct block {
     sup_pbd pbd;
     void *state;
     float *guide, *guide_previous, *bone; /* [slot_count*4] */
-    sup_pbd_input input;                /* pointing at those; physical units, 10 ms, 12 iterations */
+    sup_pbd_input input;                  /* points to the arrays above; physical units, 10 ms, 12 iterations */
 } block;
 
-/* Ends the program when memory runs out or the bind fails. */
+/* Exits when out of memory or when bind fails. */
 block block_make(const block_def *def);
 void block_free(block *b);
-/* The guide and bone points with the right half turned by `angle` about z, then all moved by `whole`. guide_previous
- * takes the guide that was there. */
+/* Guide and bone points with the right half rotated by `angle` about z, then all translated by `whole`. guide_previous
+ * gets the old guide. */
 void block_pose(block *b, double angle, sup_affine whole);
-/* At rest at the guide, guide_previous the same. */
+/* Sets the body at rest at the guide; guide_previous equals guide. */
 void block_reset(block *b);
 bool block_step(block *b, const sup_context *context);
-/* Of all tets together, from rows of four floats; and of the rest shape when rows is NULL. */
-double block_volume(const block *b, const float *rows);
-/* Row of the particle at lattice place (i, j, k). */
+/* Volume of all tets from [slot_count*4] floats; of the rest shape for NULL. */
+double block_volume(const block *b, const float *positions);
+/* Slot of the particle at lattice point (i, j, k). */
 const float *block_at(const block *b, int32_t i, int32_t j, int32_t k);
 
 #endif

@@ -1,4 +1,5 @@
-/* test_meet.c - contact: cells against brute force, planes, holds, colliders, standing still, the shown volume. */
+/* test_meet.c - contact: spatial hash against brute force, planes, self-contacts, colliders, sleep, volume of the
+ * render mesh. */
 #include "base/base.h"
 #include "math/affine.h"
 #include "methods/position/collide_work.h"
@@ -7,7 +8,7 @@
 #include "supple/scenes.h"
 #include "test.h"
 
-TEST(points_in_tets) /* 19 */
+TEST(tets_contain_points) /* 19 */
 {
     static const float corners[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const float *tet[4] = {corners[0], corners[1], corners[2], corners[3]};
@@ -27,20 +28,20 @@ TEST(points_in_tets) /* 19 */
         CHECK(!sup_tet_contains(tet, out[i], w));
 }
 
-TEST(cells_find_what_brute_force_finds) /* 20 */
+TEST(spatial_hash_matches_brute_force) /* 20 */
 {
     enum { POINTS = 600, TETS = 200 };
     static float points[POINTS][3];
     sup_random random = {11};
-    sup_spatial_hash cells;
+    sup_spatial_hash hash;
     void *memory = malloc(sup_spatial_hash_size(POINTS));
-    sup_spatial_hash_init(&cells, memory, POINTS, 0.3f);
-    for (int round = 0; round < 3; round++) { /* timestamps: what was there before must be gone */
-        sup_spatial_hash_clear(&cells);
+    sup_spatial_hash_init(&hash, memory, POINTS, 0.3f);
+    for (int round = 0; round < 3; round++) { /* timestamps: earlier points must be gone */
+        sup_spatial_hash_clear(&hash);
         for (int i = 0; i < POINTS; i++) {
             for (int c = 0; c < 3; c++)
                 points[i][c] = (float)(4.0 * sup_random_unit(&random) - 2.5);
-            sup_spatial_hash_insert(&cells, i, points[i]);
+            sup_spatial_hash_insert(&hash, i, points[i]);
         }
         int found = 0, expected = 0;
         for (int t = 0; t < TETS; t++) {
@@ -55,10 +56,10 @@ TEST(cells_find_what_brute_force_finds) /* 20 */
                     high[c] = fmaxf(high[c], corner[k][c]);
                 }
             const float *tet[4] = {corner[0], corner[1], corner[2], corner[3]};
-            for (int x = sup_spatial_hash_cell(&cells, low[0]); x <= sup_spatial_hash_cell(&cells, high[0]); x++)
-                for (int y = sup_spatial_hash_cell(&cells, low[1]); y <= sup_spatial_hash_cell(&cells, high[1]); y++)
-                    for (int z = sup_spatial_hash_cell(&cells, low[2]); z <= sup_spatial_hash_cell(&cells, high[2]); z++)
-                        for (int32_t i = sup_spatial_hash_first(&cells, x, y, z); i >= 0; i = cells.next[i])
+            for (int x = sup_spatial_hash_cell(&hash, low[0]); x <= sup_spatial_hash_cell(&hash, high[0]); x++)
+                for (int y = sup_spatial_hash_cell(&hash, low[1]); y <= sup_spatial_hash_cell(&hash, high[1]); y++)
+                    for (int z = sup_spatial_hash_cell(&hash, low[2]); z <= sup_spatial_hash_cell(&hash, high[2]); z++)
+                        for (int32_t i = sup_spatial_hash_first(&hash, x, y, z); i >= 0; i = hash.next[i])
                             seen[i] |= sup_tet_contains(tet, points[i], w);
             for (int i = 0; i < POINTS; i++) {
                 found += seen[i];
@@ -73,7 +74,7 @@ TEST(cells_find_what_brute_force_finds) /* 20 */
 
 /* --- On a body --- */
 
-/* Radians of bend that put the forearm right into the upper arm. */
+/* Bend in radians that puts the forearm into the upper arm. */
 static const double CRUSHED = 2.95;
 
 typedef struct body {
@@ -82,7 +83,7 @@ typedef struct body {
     sup_model *model;
     sup_position_view view;
     sup_mat34 *joints;
-    float *rows, *before, *bone; /* [slot_count*4] */
+    float *positions, *previous, *bone; /* [slot_count*4] */
     void *state;
 } body;
 
@@ -113,7 +114,7 @@ static void bind_shared(void)
     atexit(free_shared);
 }
 
-/* The plane with most particles beside it: the elbow's. */
+/* The plane with the largest entries: the elbow. */
 static int32_t widest(const sup_collide *m)
 {
     int32_t best = 0;
@@ -122,7 +123,7 @@ static int32_t widest(const sup_collide *m)
     return best;
 }
 
-/* The flesh by linear blending with the elbow's plane's bone, and all below it, turned by `angle`. */
+/* Linear blending with the lower bone of the elbow plane, and all its descendants, rotated by `angle`. */
 static body *bend(double angle)
 {
     static body made;
@@ -130,11 +131,11 @@ static body *bend(double angle)
     body *b = &made;
     *b = shared;
     const sup_collide *m = &b->view.collide;
-    size_t rows = (size_t)b->view.pbd.slot_count;
+    size_t slots = (size_t)b->view.pbd.slot_count;
     b->joints = calloc((size_t)m->joint_count, sizeof(sup_mat34));
-    b->rows = calloc(4 * rows, sizeof(float));
-    b->before = calloc(4 * rows, sizeof(float));
-    b->bone = calloc(4 * rows, sizeof(float));
+    b->positions = calloc(4 * slots, sizeof(float));
+    b->previous = calloc(4 * slots, sizeof(float));
+    b->bone = calloc(4 * slots, sizeof(float));
     CHECK(m->plane_count > 0);
     int32_t elbow = m->plane[widest(m)];
     sup_vec3d head = sup_v3_load(m->bone + 6 * elbow);
@@ -148,7 +149,7 @@ static body *bend(double angle)
         below[j] = j == elbow || (m->parent[j] >= 0 && below[m->parent[j]]);
         b->joints[j] = below[j] ? sup_affine_to_float(turn) : sup_mat34_identity();
     }
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < slots; i++) {
         sup_vec3d p = sup_v3_load(b->view.rest + 4 * i), q = sup_v3_load(b->view.bone_point + 4 * i), sum = {0};
         for (int k = 0; k < SUP_POSITION_INFLUENCES; k++) {
             size_t at = i * SUP_POSITION_INFLUENCES + (size_t)k;
@@ -156,11 +157,11 @@ static body *bend(double angle)
             sum = sup_v3_madd(sum, (double)b->view.influence_weight[at] / (double)b->view.size, moved);
         }
         if (b->view.bone_joint[i] >= 0 && below[b->view.bone_joint[i]]) q = sup_affine_point(turn, q);
-        sup_v3_store(b->rows + 4 * i, sum);
+        sup_v3_store(b->positions + 4 * i, sum);
         sup_v3_store(b->bone + 4 * i, sup_v3_scale(q, 1.0 / (double)b->view.size));
-        b->rows[4 * i + 3] = b->view.pbd.inverse_mass[i];
+        b->positions[4 * i + 3] = b->view.pbd.inverse_mass[i];
     }
-    memcpy(b->before, b->rows, 4 * rows * sizeof(float));
+    memcpy(b->previous, b->positions, 4 * slots * sizeof(float));
     b->state = aligned_alloc(64, (sup_collide_state_size(m) + 63) / 64 * 64);
     sup_collide_reset(m, b->state);
     free(below);
@@ -169,40 +170,40 @@ static body *bend(double angle)
 
 static void done(body *b)
 {
-    free(b->joints), free(b->rows), free(b->before), free(b->bone), free(b->state);
+    free(b->joints), free(b->positions), free(b->previous), free(b->bone), free(b->state);
 }
 
 static void begin(body *b, sup_collide_mode mode, bool planes)
 {
     sup_collide_input input = {.mode = mode,
-                            .planes = planes,
-                            .joints = b->joints,
-                            .size = b->view.size,
-                            .rest = b->view.rest,
-                            .bone = b->bone,
-                            .previous = b->before,
-                            .iterations = 1000};
+                               .planes = planes,
+                               .joints = b->joints,
+                               .size = b->view.size,
+                               .rest = b->view.rest,
+                               .bone = b->bone,
+                               .previous = b->previous,
+                               .iterations = 1000};
     sup_collide_begin(&b->view.collide, b->state, &input);
 }
 
-TEST(what_is_apart_touches_nothing) /* 21: at rest, and with the forearm well away from the upper arm */
+TEST(separated_tissue_has_no_contacts) /* 21: at rest, and with the forearm well away from the upper arm */
 {
     sup_context context = sup_context_resolve(NULL);
     for (int k = 0; k < 3; k++) {
         body *b = bend(0.6 * k);
         size_t size = (size_t)b->view.pbd.slot_count * 4 * sizeof(float);
         begin(b, SUP_COLLIDE_ALWAYS, k == 0);
-        sup_collide_solve(b->state, &context, b->rows);
+        sup_collide_solve(b->state, &context, b->positions);
         const sup_collide_report *report = sup_collide_report_of(b->state);
         CHECK(report->hashed > 100 && report->tested > 1000);
         CHECK_MSG(report->pairs == 0, "%d pairs at %g radians", report->pairs, 0.6 * k);
         CHECK_EQ(report->planes, 0);
-        CHECK(memcmp(b->rows, b->before, size) == 0);
+        CHECK(memcmp(b->positions, b->previous, size) == 0);
         done(b);
     }
 }
 
-TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
+TEST(planes_keep_tissue_on_its_side) /* 22, 24 */
 {
     body *b = bend(2.1);
     const sup_collide *m = &b->view.collide;
@@ -212,13 +213,13 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
     CHECK(s->plane_count >= 1);
     int32_t moved = 0;
     float *start = malloc((size_t)b->view.pbd.slot_count * 4 * sizeof(float));
-    memcpy(start, b->rows, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
+    memcpy(start, b->positions, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
     const sup_collide_plane *plane = &s->planes[0];
     s->plane_count = 1;
-    sup_collide_planes_gather(s, &context, b->rows);
-    sup_collide_planes_solve(s, &context, b->rows);
+    sup_collide_planes_gather(s, &context, b->positions);
+    sup_collide_planes_solve(s, &context, b->positions);
     for (int32_t i = 0; i < b->view.pbd.slot_count; i++) { /* along the normal only */
-        const float *n = plane->normal, *p = b->rows + 4 * i, *q = start + 4 * i;
+        const float *n = plane->normal, *p = b->positions + 4 * i, *q = start + 4 * i;
         float d[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]}, along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2];
         for (int c = 0; c < 3; c++)
             CHECK(fabsf(d[c] - along * n[c]) < 1e-6f);
@@ -227,13 +228,13 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
     }
     CHECK_MSG(moved > 5, "%d particles moved", moved);
     for (int i = 0; i < 10; i++)
-        sup_collide_planes_solve(s, &context, b->rows);
-    memcpy(start, b->rows, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
-    sup_collide_planes_solve(s, &context, b->rows); /* and nothing moves any more where all are on their side */
+        sup_collide_planes_solve(s, &context, b->positions);
+    memcpy(start, b->positions, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
+    sup_collide_planes_solve(s, &context, b->positions); /* no motion when all particles are on their side */
     for (int32_t i = 0; i < 4 * b->view.pbd.slot_count; i++)
-        CHECK(fabsf(b->rows[i] - start[i]) < 1e-5f);
+        CHECK(fabsf(b->positions[i] - start[i]) < 1e-5f);
     for (int32_t k = m->plane_first[plane->plane]; k < m->plane_first[plane->plane + 1]; k++) {
-        const float *p = b->rows + 4 * m->entry_slot[k];
+        const float *p = b->positions + 4 * m->entry_slot[k];
         float height = 0.0f, deep = 0.0f;
         for (int c = 0; c < 3; c++) {
             height += m->entry[2 * k] * (p[c] - plane->centre[c]) * plane->normal[c];
@@ -245,14 +246,14 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
     done(b);
 }
 
-TEST(cells_on_demand_find_what_all_cells_find) /* 23 */
+TEST(detection_on_demand_finds_all_contacts) /* 23 */
 {
     sup_context context = sup_context_resolve(NULL);
     int32_t *contact = NULL;
     for (int k = 0; k < 2; k++) {
         body *b = bend(CRUSHED);
         begin(b, k == 0 ? SUP_COLLIDE_ALWAYS : SUP_COLLIDE_ON_DEMAND, false);
-        sup_collide_solve(b->state, &context, b->rows);
+        sup_collide_solve(b->state, &context, b->positions);
         size_t size = (size_t)b->view.collide.surface_count * sizeof(int32_t);
         CHECK_MSG(sup_collide_report_of(b->state)->pairs >= 8, "%d pairs", sup_collide_report_of(b->state)->pairs);
         if (k == 0) {
@@ -265,7 +266,7 @@ TEST(cells_on_demand_find_what_all_cells_find) /* 23 */
     free(contact);
 }
 
-TEST(flesh_gives_way_on_both_sides)
+TEST(contacts_move_both_sides)
 {
     body *b = bend(CRUSHED);
     sup_context context = sup_context_resolve(NULL);
@@ -274,27 +275,27 @@ TEST(flesh_gives_way_on_both_sides)
     for (int step = 0; step < 40; step++) {
         begin(b, SUP_COLLIDE_ON_DEMAND, false);
         for (int i = 0; i < 4; i++)
-            sup_collide_solve(b->state, &context, b->rows);
+            sup_collide_solve(b->state, &context, b->positions);
         if (step == 0) first = sup_collide_report_of(b->state)->pairs;
     }
     const sup_collide *m = &b->view.collide;
     sup_collide_state *s = b->state;
-    for (int32_t i = 0; i < s->active_count; i++) { /* all that is contact has come out */
+    for (int32_t i = 0; i < s->active_count; i++) { /* all contacts are resolved */
         const int32_t *t = m->triangle + 3 * (int64_t)s->contact[s->active[i]];
-        float *p = b->rows + 4 * m->slot[s->active[i]];
+        float *p = b->positions + 4 * m->slot[s->active[i]];
         sup_vec3d c[3];
         for (int k = 0; k < 3; k++)
-            c[k] = sup_v3_load(b->rows + 4 * m->slot[t[k]]);
+            c[k] = sup_v3_load(b->positions + 4 * m->slot[t[k]]);
         sup_vec3d n = sup_v3_unit_or(sup_v3_cross(sup_v3_sub(c[1], c[0]), sup_v3_sub(c[2], c[0])), sup_v3(0, 0, 0));
         last += sup_v3_dot(sup_v3_sub(sup_v3_load(p), c[0]), n) < -0.05 * (double)m->edge;
     }
     for (int32_t i = 0; i < m->surface_count; i++) {
-        float *p = b->rows + 4 * m->slot[i], *q = b->before + 4 * m->slot[i];
+        float *p = b->positions + 4 * m->slot[i], *q = b->previous + 4 * m->slot[i];
         CHECK(isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]));
         contact += s->contact[i] >= 0;
         gave += s->contact[i] < 0 && memcmp(p, q, 3 * sizeof(float)) != 0;
     }
-    CHECK_MSG(first >= 8 && gave >= 8, "%d found, %d contact, %d gave way", first, contact, gave);
+    CHECK_MSG(first >= 8 && gave >= 8, "%d found, %d contact, %d moved", first, contact, gave);
     CHECK_MSG(last * 2 <= first, "%d of %d still inside", last, first);
     done(b);
 }
@@ -313,7 +314,7 @@ static double volume_of(const sup_rig *rig, const float *positions)
     return sum;
 }
 
-TEST(bent_flesh_keeps_its_volume_stays_above_the_ground_and_falls_asleep)
+TEST(bent_arm_keeps_volume_stays_above_ground_and_sleeps)
 {
     sup_error error = {0};
     if (shared.model == NULL) bind_shared();
@@ -343,16 +344,17 @@ TEST(bent_flesh_keeps_its_volume_stays_above_the_ground_and_falls_asleep)
         memcpy(last, positions, floats * sizeof(float));
         CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 30.0f, &out), SUP_OK);
     }
-    float most = 0.0f;
+    float largest = 0.0f;
     for (size_t i = 0; i < floats; i++)
-        most = fmaxf(most, fabsf(positions[i] - last[i]));
-    CHECK_MSG(most == 0.0f, "after ten seconds of standing still moves by %g sizes", (double)(most / shared.rig->size));
+        largest = fmaxf(largest, fabsf(positions[i] - last[i]));
+    CHECK_MSG(largest == 0.0f, "still moves by %g sizes after ten seconds without motion",
+              (double)(largest / shared.rig->size));
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(positions), free(last);
 }
 
-/* A bend in contact with a plane, 20 frames, on that many threads. */
+/* A bend in contact with a plane, 20 frames, with the given number of threads. */
 static float *play_on(int32_t threads)
 {
     sup_error error = {0};
@@ -381,7 +383,7 @@ static float *play_on(int32_t threads)
     return positions;
 }
 
-TEST(contact_gives_the_same_bits_on_any_threads) /* 15, 25 */
+TEST(contact_is_independent_of_threads) /* 15, 25 */
 {
     float *one = play_on(1), *three = play_on(3), *again = play_on(1);
     size_t size = (size_t)shared.rig->vertex_count * 3 * sizeof(float);
@@ -390,9 +392,9 @@ TEST(contact_gives_the_same_bits_on_any_threads) /* 15, 25 */
     free(one), free(three), free(again);
 }
 
-/* Joints that jump at random, frames of 1 to 33 ms, contact found anew in every step; then back to rest. The long form is
+/* Random joint jumps, frames of 1 to 33 ms, contact detection in every step; then back to rest. The long form is
  * `bench_position crush`. */
-TEST(crushing_never_explodes)
+TEST(crushing_stays_bounded)
 {
     sup_error error = {0};
     if (shared.model == NULL) bind_shared();
@@ -410,9 +412,10 @@ TEST(crushing_never_explodes)
     sup_skin_out out = {.positions = positions};
     for (int i = 0; i < 220; i++) {
         for (int32_t n = 0; n < c->node_count; n++) {
-            double most = i >= 120 ? 0.0 : i % 60 < 30 ? 0.1 : 1.0;
-            angle[n] =
-                most > 0.0 ? fmin(fmax(angle[n] + most * (2.0 * sup_random_unit(&random) - 1.0), -2.6), 2.6) : 0.0;
+            double largest = i >= 120 ? 0.0 : i % 60 < 30 ? 0.1 : 1.0;
+            angle[n] = largest > 0.0
+                           ? fmin(fmax(angle[n] + largest * (2.0 * sup_random_unit(&random) - 1.0), -2.6), 2.6)
+                           : 0.0;
             local[n] = c->nodes[n].rest;
             sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(1, n % 3, n % 2), angle[n]);
             local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(local[n].rotation), turn));
@@ -427,14 +430,14 @@ TEST(crushing_never_explodes)
     }
     for (int32_t k = 0; k < 3 * vertices; k++)
         off = fmax(off, fabs((double)positions[k] - (double)shared.rig->positions[k]) / (double)shared.rig->size);
-    /* The painted sphere has left linear blending: nothing but its stiffness brings it back. */
+    /* The painted sphere has left linear blending: only its stiffness restores it. */
     CHECK_MSG(off < 1e-2, "%g sizes from rest after three seconds", off);
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(positions), free(angle), free(local);
 }
 
-TEST(painted_flesh_is_soft)
+TEST(painted_tissue_is_soft)
 {
     if (shared.model == NULL) bind_shared();
     const sup_position_view *v = &shared.view;

@@ -62,13 +62,13 @@ static void frame(played *p, float dt)
         CHECK(isfinite(p->positions[i]) && isfinite(p->normals[i]));
 }
 
-/* Furthest that a vertex is from its place in the bind pose, in sizes. */
+/* Largest distance of a vertex from its bind position, in sizes. */
 static double from_bind(const played *p)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t i = 0; i < 3 * p->rig->vertex_count; i++)
-        most = fmax(most, fabs((double)p->positions[i] - (double)p->rig->positions[i]));
-    return most / (double)p->rig->size;
+        largest = fmax(largest, fabs((double)p->positions[i] - (double)p->rig->positions[i]));
+    return largest / (double)p->rig->size;
 }
 
 TEST(rest_pose_is_the_bind_pose) /* 1, 13 */
@@ -87,7 +87,7 @@ TEST(rest_pose_is_the_bind_pose) /* 1, 13 */
     close_scene(&p);
 }
 
-TEST(skin_rides_exactly_through_affine_motions) /* 13 */
+TEST(embedding_is_exact_for_affine_motions) /* 13 */
 {
     static const double linear[9] = {1.3, 0.4, -0.1, -0.2, 0.8, 0.3, 0.1, 0.5, 1.1}, shift[3] = {0.3, -0.2, 0.6};
     played p;
@@ -95,36 +95,39 @@ TEST(skin_rides_exactly_through_affine_motions) /* 13 */
     sup_error error = {0};
     open_scene(&p);
     CHECK_OK(sup_position_open(p.model, &view, &error), error);
-    size_t rows = (size_t)view.pbd.slot_count, vertices = (size_t)p.rig->vertex_count;
-    float *moved = calloc(4 * rows, sizeof(float)), *expected = calloc(3 * vertices, sizeof(float));
-    double size = (double)view.size, most = 0.0;
-    for (size_t i = 0; i < rows + vertices; i++) { /* particles in the solver's space, then vertices in the world */
-        const float *from = i < rows ? view.rest + 4 * i : p.rig->positions + 3 * (i - rows);
+    size_t slots = (size_t)view.pbd.slot_count, vertices = (size_t)p.rig->vertex_count;
+    float *moved = calloc(4 * slots, sizeof(float)), *expected = calloc(3 * vertices, sizeof(float));
+    double size = (double)view.size, largest = 0.0;
+    for (size_t i = 0; i < slots + vertices;
+         i++) { /* particles in the space of the solver, then vertices in the world */
+        const float *from = i < slots ? view.rest + 4 * i : p.rig->positions + 3 * (i - slots);
         for (size_t r = 0; r < 3; r++) {
             double to = shift[r] * size;
             for (size_t c = 0; c < 3; c++)
                 to += linear[3 * r + c] * (double)from[c];
-            if (i < rows)
+            if (i < slots)
                 moved[4 * i + r] = (float)(to / size);
             else
-                expected[3 * (i - rows) + r] = (float)to;
+                expected[3 * (i - slots) + r] = (float)to;
         }
     }
     void *scratch = aligned_alloc(64, sup_position_embed_scratch(&view.embed));
     sup_context context = sup_context_resolve(NULL);
     sup_skin_out out = {.positions = p.positions, .position_stride = 3 * sizeof(float)};
-    memcpy(p.positions, expected, 3 * vertices * sizeof(float)); /* linear blending of such joints, for what is fine */
+    memcpy(p.positions, expected,
+           3 * vertices * sizeof(float)); /* linear blending of these joints, for fine vertices */
     for (size_t v = 0; v < vertices; v++)
         if (view.embed.fine[v] == 0.0f) p.positions[3 * v] = 1e9f;
-    sup_position_embed_apply(&context, &view.embed, moved, moved, &(sup_position_embed_space){.size = view.size}, scratch, &out);
+    sup_position_embed_apply(&context, &view.embed, moved, moved, &(sup_position_embed_space){.size = view.size},
+                             scratch, &out);
     for (size_t i = 0; i < 3 * vertices; i++)
-        most = fmax(most, fabs((double)p.positions[i] - (double)expected[i]) / size);
-    CHECK_MSG(most < 2e-6, "%g sizes from the affine motion", most);
+        largest = fmax(largest, fabs((double)p.positions[i] - (double)expected[i]) / size);
+    CHECK_MSG(largest < 2e-6, "%g sizes from the affine motion", largest);
     free(moved), free(expected), free(scratch);
     close_scene(&p);
 }
 
-/* The arm in another unit of length, with the same metres. */
+/* The arm in another unit of length, with the same size in metres. */
 static sup_character *scaled_arm(double scale)
 {
     sup_character *arm, *made, copy;
@@ -156,7 +159,7 @@ static sup_character *scaled_arm(double scale)
     return made;
 }
 
-/* The elbow bent quickly, then gravity and contact for a while: places in sizes. */
+/* Bends the elbow quickly, then gravity and contact; positions in sizes. */
 static float *bend_in_unit(double scale, int32_t *count)
 {
     sup_character *arm = scaled_arm(scale);
@@ -197,23 +200,23 @@ static float *bend_in_unit(double scale, int32_t *count)
     return positions;
 }
 
-TEST(motion_is_free_of_the_unit) /* 10 */
+TEST(motion_is_independent_of_the_unit) /* 10 */
 {
     int32_t count, again;
     float *first = bend_in_unit(1.0, &count);
     for (int k = 0; k < 2; k++) {
         float *other = bend_in_unit(k == 0 ? 0.01 : 100.0, &again);
-        double most = 0.0;
+        double largest = 0.0;
         CHECK_EQ(count, again);
         for (int32_t i = 0; i < count; i++)
-            most = fmax(most, fabs((double)first[i] - (double)other[i]));
-        CHECK_MSG(most < 1e-3, "%s: %g sizes apart", k == 0 ? "a hundredth" : "a hundred times", most);
+            largest = fmax(largest, fabs((double)first[i] - (double)other[i]));
+        CHECK_MSG(largest < 1e-3, "%s: %g sizes apart", k == 0 ? "a hundredth" : "a hundred times", largest);
         free(other);
     }
     free(first);
 }
 
-TEST(weights_are_sound) /* 11 */
+TEST(weights_are_valid) /* 11 */
 {
     played p;
     open_scene(&p);
@@ -236,7 +239,7 @@ TEST(weights_are_sound) /* 11 */
     close_scene(&p);
 }
 
-/* Plays the first clip at that rate; the last frame stays in p. */
+/* Plays the first clip at the given rate; p has the last frame. */
 static void play(played *p, double seconds, double rate)
 {
     for (int i = 0; i <= (int)(seconds * rate + 0.5); i++) {
@@ -245,7 +248,7 @@ static void play(played *p, double seconds, double rate)
     }
 }
 
-TEST(look_is_free_of_the_frame_rate)
+TEST(motion_is_independent_of_the_frame_rate)
 {
     static const double rates[] = {30.0, 60.0, 100.0, 144.0};
     float *first = NULL;
@@ -253,11 +256,11 @@ TEST(look_is_free_of_the_frame_rate)
         played p;
         open_scene(&p);
         play(&p, 0.5, rates[k]);
-        double most = 0.0;
+        double largest = 0.0;
         for (int32_t i = 0; first != NULL && i < 3 * p.rig->vertex_count; i++)
-            most = fmax(most, fabs((double)p.positions[i] - (double)first[i]));
-        CHECK_MSG(most < 0.01 * (double)p.rig->size, "%g frames a second: %g sizes apart", rates[k],
-                  most / (double)p.rig->size);
+            largest = fmax(largest, fabs((double)p.positions[i] - (double)first[i]));
+        CHECK_MSG(largest < 0.01 * (double)p.rig->size, "%g frames per second: %g sizes apart", rates[k],
+                  largest / (double)p.rig->size);
         if (first == NULL) {
             first = p.positions;
             p.positions = NULL;
@@ -274,16 +277,16 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     sup_position_view view;
     sup_error error = {0};
     CHECK_OK(sup_position_open(p.model, &view, &error), error);
-    size_t rows = (size_t)view.pbd.slot_count;
-    float *soft = calloc(rows, 4), *stiffness = calloc(rows, 4), *follow = calloc(rows, 4);
-    double mean = 0.0, volume = 0.0, *depth = calloc(rows, sizeof *depth);
+    size_t slots = (size_t)view.pbd.slot_count;
+    float *soft = calloc(slots, 4), *stiffness = calloc(slots, 4), *follow = calloc(slots, 4);
+    double mean = 0.0, volume = 0.0, *depth = calloc(slots, sizeof *depth);
     int32_t count = 0;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < slots; i++) {
         soft[i] = view.pbd.particle_volume[i] > 0.0f && view.bone_joint[i] == 1 ? 1.0f : 0.0f;
         const float *skin = view.surface + 4 * i, *bone = view.bone_point + 4 * i;
-        double way = sqrt(pow((double)skin[0] - (double)bone[0], 2) + pow((double)skin[1] - (double)bone[1], 2) +
-                          pow((double)skin[2] - (double)bone[2], 2));
-        depth[i] = fmin((double)view.rest[4 * i + 3] / way, 1.0);
+        double thickness = sqrt(pow((double)skin[0] - (double)bone[0], 2) + pow((double)skin[1] - (double)bone[1], 2) +
+                                pow((double)skin[2] - (double)bone[2], 2));
+        depth[i] = fmin((double)view.rest[4 * i + 3] / thickness, 1.0);
         mean += soft[i] > 0.0f ? depth[i] * (double)view.pbd.particle_volume[i] : 0.0;
         volume += soft[i] > 0.0f ? (double)view.pbd.particle_volume[i] : 0.0;
         count += soft[i] > 0.0f;
@@ -293,7 +296,7 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     sup_pbd_regions regions = {stiffness, follow};
     sup_position_soften(&view, soft, 0.25f, &regions);
     int32_t free_count = 0;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < slots; i++) {
         bool is_free = soft[i] > 0.0f && depth[i] > mean;
         free_count += is_free;
         if (fabs(depth[i] - mean) < 1e-5) continue;
@@ -305,27 +308,27 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     close_scene(&p);
 }
 
-/* Mean way from the bind pose, in sizes, of the vertices within `radius` sizes of a joint. */
+/* Mean distance from the bind pose, in sizes, of the vertices within `radius` sizes of a joint. */
 static double sag_near(const played *p, int32_t joint, double radius)
 {
     double sum = 0.0, size = (double)p->rig->size;
     int32_t count = 0;
     for (int32_t i = 0; i < p->rig->vertex_count; i++) {
-        double away = 0.0, way = 0.0;
+        double away = 0.0, square = 0.0;
         for (int c = 0; c < 3; c++) {
             double rest = (double)p->rig->positions[3 * i + c];
             away += pow(rest - (double)p->rig->joint_bind[joint].m[4 * c + 3], 2.0);
-            way += pow((double)p->positions[3 * i + c] - rest, 2.0);
+            square += pow((double)p->positions[3 * i + c] - rest, 2.0);
         }
         if (away > radius * radius * size * size) continue;
-        sum += sqrt(way) / size;
+        sum += sqrt(square) / size;
         count++;
     }
     CHECK(count > 20);
     return sum / count;
 }
 
-TEST(soft_control_is_live)
+TEST(soft_regions_change_at_runtime)
 {
     played p;
     sup_error error = {0};
@@ -342,11 +345,11 @@ TEST(soft_control_is_live)
             frame(&p, 1.0f / 60.0f);
         moved[k] = sag_near(&p, 1, 0.2);
     }
-    CHECK_MSG(moved[1] > 1.2 * moved[0], "soft flesh sags by %g, other by %g", moved[1], moved[0]);
+    CHECK_MSG(moved[1] > 1.2 * moved[0], "soft tissue sags by %g, other by %g", moved[1], moved[0]);
     close_scene(&p);
 }
 
-TEST(damaged_models_are_refused)
+TEST(damaged_models_are_rejected)
 {
     played p;
     open_scene(&p);

@@ -1,5 +1,5 @@
-/* test_pbd.c - the solver: constraints one by one, orders and threads, physics, robustness. Numbers in brackets are those
- * of the checklist of the thesis' properties. */
+/* test_pbd.c - the solver: single constraints, order and threads, physics, robustness. Numbers in brackets refer to the
+ * checklist of properties of the thesis. */
 #include "methods/position/pbd_reference.h"
 #include "position/block.h"
 #include "test.h"
@@ -10,7 +10,7 @@ static sup_affine rigid(double angle, double x)
                                sup_v3(1, 1, 1));
 }
 
-/* Only constraints between particles: nothing holds the body. */
+/* Only constraints between particles: the body is free. */
 static void let_go(block *b)
 {
     b->input.settings.follow = 0.0;
@@ -18,21 +18,21 @@ static void let_go(block *b)
         b->bone[4 * i + 3] = -1.0f;
 }
 
-/* Moves every particle at random by up to `far`. */
+/* Moves every particle randomly by up to `far`. */
 static void disturb(block *b, double far, uint64_t seed)
 {
     sup_random random = {seed};
-    float *rows = sup_pbd_positions(&b->pbd, b->state);
+    float *positions = sup_pbd_positions(&b->pbd, b->state);
     for (int32_t i = 0; i < 4 * b->pbd.slot_count; i++)
         if (i % 4 != 3 && b->pbd.inverse_mass[i / 4] > 0.0f)
-            rows[i] += (float)(far * (2.0 * sup_random_unit(&random) - 1.0));
-    memcpy(sup_pbd_previous(&b->pbd, b->state), rows, (size_t)b->pbd.slot_count * 16);
+            positions[i] += (float)(far * (2.0 * sup_random_unit(&random) - 1.0));
+    memcpy(sup_pbd_previous(&b->pbd, b->state), positions, (size_t)b->pbd.slot_count * 16);
 }
 
-static double largest_difference(const float *a, const float *b, int32_t rows)
+static double largest_difference(const float *a, const float *b, int32_t positions)
 {
     double largest = 0.0;
-    for (int32_t i = 0; i < 4 * rows; i++)
+    for (int32_t i = 0; i < 4 * positions; i++)
         if (i % 4 != 3) largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
     return largest;
 }
@@ -74,7 +74,7 @@ TEST(gradients_match_finite_differences) /* 3 */
     }
 }
 
-TEST(gradients_keep_momentum) /* 4 */
+TEST(gradients_conserve_momentum) /* 4 */
 {
     sup_random random = {4};
     for (int round = 0; round < 200; round++)
@@ -96,7 +96,7 @@ TEST(gradients_keep_momentum) /* 4 */
         }
 }
 
-/* A solver with one constraint alone: particles are rows 0 to 3, slot 15 fills the lanes. */
+/* A solver with a single constraint: slots 0 to 3 are particles, slot 15 pads the lanes. */
 typedef struct lone {
     sup_pbd pbd;
     sup_pbd_cluster cluster;
@@ -162,7 +162,7 @@ static float *lone_row(lone *l, int k)
     return sup_pbd_positions(&l->pbd, l->state) + 4 * k;
 }
 
-/* Puts particle k somewhere else, at rest. */
+/* Moves particle k, at rest. */
 static void lone_put(lone *l, int k, double x, double y, double z)
 {
     float to[3] = {(float)x, (float)y, (float)z};
@@ -186,22 +186,22 @@ static double lone_value(lone *l, int arity)
 
 static const double unit_tet[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
-TEST(lone_stretch_keeps_one_minus_k_of_its_error) /* 5, 6 */
+TEST(single_stretch_reduces_its_error_by_k) /* 5, 6 */
 {
     static const double k[] = {1.0, 0.6, 0.25, 0.0};
     for (int i = 0; i < 4; i++) {
         lone *l = lone_make(2, unit_tet);
         l->input.settings.stretch = k[i];
         lone_put(l, 1, 1.3, 0.4, -0.2);
-        double before = lone_value(l, 2) - 1.0;
+        double previous = lone_value(l, 2) - 1.0;
         lone_step(l);
-        CHECK_NEAR(lone_value(l, 2) - 1.0, (1.0 - k[i]) * before, 3e-7);
+        CHECK_NEAR(lone_value(l, 2) - 1.0, (1.0 - k[i]) * previous, 3e-7);
         if (k[i] == 0.0) CHECK(lone_row(l, 1)[0] == 1.3f && lone_row(l, 0)[0] == 0.0f);
         free(l);
     }
 }
 
-TEST(lone_volume_is_restored_at_once) /* 5 */
+TEST(single_volume_is_restored_in_one_step) /* 5 */
 {
     sup_random random = {9};
     for (int round = 0; round < 200; round++) {
@@ -210,15 +210,15 @@ TEST(lone_volume_is_restored_at_once) /* 5 */
             lone_put(l, k, unit_tet[k][0] + 0.015 * (sup_random_unit(&random) - 0.5),
                      unit_tet[k][1] + 0.015 * (sup_random_unit(&random) - 0.5),
                      unit_tet[k][2] + 0.015 * (sup_random_unit(&random) - 0.5));
-        double before = fabs(lone_value(l, 4) - 1.0 / 6.0);
+        double previous = fabs(lone_value(l, 4) - 1.0 / 6.0);
         lone_step(l);
-        CHECK_MSG(fabs(lone_value(l, 4) - 1.0 / 6.0) <= 0.01 * before + 1e-7, "%g of %g is left",
-                  lone_value(l, 4) - 1.0 / 6.0, before);
+        CHECK_MSG(fabs(lone_value(l, 4) - 1.0 / 6.0) <= 0.01 * previous + 1e-7, "%g of %g is left",
+                  lone_value(l, 4) - 1.0 / 6.0, previous);
         free(l);
     }
 }
 
-TEST(masses_share_a_correction) /* eq. 4.3 has halves; masses are right */
+TEST(corrections_are_weighted_by_mass) /* eq. 4.3 uses halves; masses are correct */
 {
     lone *l = lone_make(2, unit_tet);
     l->inverse[0] = 3.0f;
@@ -245,19 +245,20 @@ TEST(bind_keeps_the_distance_and_allows_twist) /* 12 */
     lone_step(l);
     sup_vec3d p = sup_v3_load(lone_row(l, 0)), q = sup_v3_load(bone);
     CHECK_NEAR(sup_v3_distance(p, q), 0.5, 1e-6);
-    CHECK(sup_v3_length(sup_v3_cross(sup_v3_sub(p, q), sup_v3_sub(sup_v3(0.9, 0.4, 0.1), q))) < 1e-6); /* straight in */
-    /* Turned about the bone it is as far as before: nothing moves. */
+    CHECK(sup_v3_length(sup_v3_cross(sup_v3_sub(p, q), sup_v3_sub(sup_v3(0.9, 0.4, 0.1), q))) <
+          1e-6); /* directly inward */
+    /* Rotated about the bone the distance is the same: nothing moves. */
     lone_put(l, 0, 0.1, -0.2 + 0.5 * cos(1.0), 0.3 + 0.5 * sin(1.0));
-    float before[3];
-    memcpy(before, lone_row(l, 0), sizeof before);
+    float previous[3];
+    memcpy(previous, lone_row(l, 0), sizeof previous);
     lone_step(l);
     for (int c = 0; c < 3; c++)
-        CHECK_NEAR(lone_row(l, 0)[c], before[c], 1e-6);
-    /* On the bone point there is no direction to go: it stays, finite. */
+        CHECK_NEAR(lone_row(l, 0)[c], previous[c], 1e-6);
+    /* On the bone point there is no direction: it stays, finite. */
     lone_put(l, 0, 0.1f, -0.2f, 0.3f);
     lone_step(l);
     CHECK_NEAR(lone_row(l, 0)[0], 0.1, 1e-6);
-    /* Half way with k = 0.5. */
+    /* Half the distance with k = 0.5. */
     l->input.settings.bind = 0.5;
     lone_put(l, 0, 1.1, -0.2, 0.3);
     lone_step(l);
@@ -265,7 +266,7 @@ TEST(bind_keeps_the_distance_and_allows_twist) /* 12 */
     free(l);
 }
 
-TEST(inverted_and_flat_tets_come_back) /* 9 */
+TEST(inverted_and_flat_tets_recover) /* 9 */
 {
     lone *l = lone_make(4, unit_tet);
     static const double places[][3] = {{0, 0, -0.5}, {0.3, 0.3, 0.0}, {0.1, 0.2, -1e-4}, {0.2, 0.2, -3.0}};
@@ -280,7 +281,7 @@ TEST(inverted_and_flat_tets_come_back) /* 9 */
             for (int c = 0; c < 3; c++)
                 CHECK(fabs((double)lone_row(l, k)[c]) < 5.0);
     }
-    /* All corners in one place: no direction to open it, but nothing breaks. */
+    /* All corners at one point: no direction to open it, but the result is finite. */
     for (int k = 0; k < 4; k++)
         lone_put(l, k, 0.5, 0.5, 0.5);
     lone_step(l);
@@ -290,7 +291,8 @@ TEST(inverted_and_flat_tets_come_back) /* 9 */
 
 TEST(compliance_is_a_spring_in_physical_units)
 {
-    /* A mass on a spring under gravity comes to rest at m g / k below its length, for any step and iteration count. */
+    /* A mass on a spring under gravity comes to rest m g / k below its rest length, for any timestep and iteration
+     * count. */
     static const float seconds[] = {0.002f, 0.01f, 0.033f};
     static const int32_t iterations[] = {1, 4, 20};
     for (int i = 0; i < 3; i++)
@@ -338,33 +340,34 @@ TEST(rigid_motion_stays_rigid) /* 2 */
     }
     sup_pbd_reference *reference;
     sup_pbd_regions regions = sup_pbd_regions_of(&b.pbd, b.state);
-    double *rows = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), volume, stretch;
-    for (int32_t v = 0; v < b.particle_count; v++) { /* in double, where 1e-9 means something */
+    double *positions = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), volume, stretch;
+    for (int32_t v = 0; v < b.particle_count; v++) { /* in double precision, where 1e-9 is significant */
         sup_vec3d p = sup_affine_point(rigid(1.0, 2.0), sup_v3(b.rest[3 * v], b.rest[3 * v + 1], b.rest[3 * v + 2]));
-        rows[4 * b.pbd.slot[v]] = p.x, rows[4 * b.pbd.slot[v] + 1] = p.y, rows[4 * b.pbd.slot[v] + 2] = p.z;
+        positions[4 * b.pbd.slot[v]] = p.x, positions[4 * b.pbd.slot[v] + 1] = p.y,
+                      positions[4 * b.pbd.slot[v] + 2] = p.z;
     }
-    CHECK_EQ(sup_pbd_reference_create(&b.pbd, rows, &regions, &reference, NULL), SUP_OK);
+    CHECK_EQ(sup_pbd_reference_create(&b.pbd, positions, &regions, &reference, NULL), SUP_OK);
     sup_pbd_reference_residual(reference, &volume, &stretch);
     CHECK(volume < 1e-9 && stretch < 1e-9);
     sup_pbd_reference_destroy(reference);
-    free(rows);
+    free(positions);
     block_free(&b);
 }
 
 static void momentum(const block *b, sup_vec3d *linear, sup_vec3d *angular)
 {
-    const float *rows = sup_pbd_positions(&b->pbd, b->state), *before = sup_pbd_previous(&b->pbd, b->state);
+    const float *positions = sup_pbd_positions(&b->pbd, b->state), *previous = sup_pbd_previous(&b->pbd, b->state);
     *linear = *angular = sup_v3(0, 0, 0);
     for (int32_t v = 0; v < b->particle_count; v++) {
         int64_t i = b->pbd.slot[v];
-        sup_vec3d x = sup_v3_load(rows + 4 * i), d = sup_v3_sub(x, sup_v3_load(before + 4 * i));
+        sup_vec3d x = sup_v3_load(positions + 4 * i), d = sup_v3_sub(x, sup_v3_load(previous + 4 * i));
         double mass = 1.0 / (double)b->pbd.inverse_mass[i];
         *linear = sup_v3_madd(*linear, mass, d);
         *angular = sup_v3_madd(*angular, mass, sup_v3_cross(x, d));
     }
 }
 
-TEST(momentum_is_kept) /* 8 */
+TEST(momentum_is_conserved) /* 8 */
 {
     block b = block_make(&(block_def){.nx = 6, .ny = 3, .nz = 3, .noise = 0.3, .cluster_size = 300});
     let_go(&b);
@@ -372,9 +375,9 @@ TEST(momentum_is_kept) /* 8 */
     sup_vec3d linear, angular, scale = sup_v3(0, 0, 0);
     CHECK(block_step(&b, NULL));
     momentum(&b, &linear, &angular);
-    const float *rows = sup_pbd_positions(&b.pbd, b.state), *before = sup_pbd_previous(&b.pbd, b.state);
+    const float *positions = sup_pbd_positions(&b.pbd, b.state), *previous = sup_pbd_previous(&b.pbd, b.state);
     for (int32_t i = 0; i < b.pbd.slot_count; i++)
-        scale.x += fabs((double)rows[4 * i] - (double)before[4 * i]);
+        scale.x += fabs((double)positions[4 * i] - (double)previous[4 * i]);
     CHECK(scale.x > 0.01);
     CHECK_MSG(sup_v3_length(linear) < 3e-5 * scale.x, "linear momentum %g", sup_v3_length(linear));
     CHECK_MSG(sup_v3_length(angular) < 2e-4 * scale.x, "angular momentum %g", sup_v3_length(angular));
@@ -389,10 +392,10 @@ TEST(kinematic_particles_stay_on_the_guide) /* 7 */
     for (int i = 0; i < 30; i++) {
         block_pose(&b, 0.05 * i, rigid(0.05 * i, 0.01 * i));
         CHECK(block_step(&b, NULL));
-        const float *rows = sup_pbd_positions(&b.pbd, b.state);
+        const float *positions = sup_pbd_positions(&b.pbd, b.state);
         for (int32_t v = 0; v < b.particle_count; v++)
             if (b.kinematic[v]) {
-                CHECK(largest_difference(rows + 4 * b.pbd.slot[v], b.guide + 4 * b.pbd.slot[v], 1) < 2e-7);
+                CHECK(largest_difference(positions + 4 * b.pbd.slot[v], b.guide + 4 * b.pbd.slot[v], 1) < 2e-7);
                 fixed++;
             }
     }
@@ -400,26 +403,28 @@ TEST(kinematic_particles_stay_on_the_guide) /* 7 */
     block_free(&b);
 }
 
-TEST(batches_share_no_particle_and_miss_no_constraint) /* 14 */
+TEST(batches_are_disjoint_and_complete) /* 14 */
 {
     static const int32_t sizes[] = {0, 300, 1000};
     for (int i = 0; i < 3; i++) {
         block b = block_make(&(block_def){.nx = 10, .ny = 4, .nz = 4, .cluster_size = sizes[i]});
         const sup_pbd *s = &b.pbd;
         CHECK_EQ(s->tet_count, b.tet_count);
-        int32_t *owner = calloc((size_t)s->slot_count, 4), *seen = calloc((size_t)s->slot_count, 4), tets = 0, edges = 0;
+        int32_t *owner = calloc((size_t)s->slot_count, 4), *seen = calloc((size_t)s->slot_count, 4), tets = 0,
+                edges = 0;
         for (int level = 0; level < SUP_PBD_LEVELS; level++) {
             memset(owner, 0, (size_t)s->slot_count * 4);
             for (int32_t p = s->level_first[level]; p < s->level_first[level + 1]; p++) {
                 const sup_pbd_cluster *cluster = &s->clusters[p];
                 for (int type = 0; type < 2; type++) {
-                    int32_t arity = type == 0 ? 4 : 2, first = type == 0 ? cluster->volume_first : cluster->stretch_first;
+                    int32_t arity = type == 0 ? 4 : 2,
+                            first = type == 0 ? cluster->volume_first : cluster->stretch_first;
                     int32_t end = type == 0 ? cluster->volume_end : cluster->stretch_end;
                     const int32_t *corner = type == 0 ? s->volume_corner : s->stretch_corner;
                     for (int32_t batch = first; batch < end; batch++)
                         for (int32_t lane = 0; lane < 16; lane++) {
                             const int32_t *own = corner + (int64_t)batch * 16 * arity + lane;
-                            if (own[0] == own[16]) continue; /* left over */
+                            if (own[0] == own[16]) continue; /* unused lane */
                             *(type == 0 ? &tets : &edges) += 1;
                             for (int32_t k = 0; k < arity; k++) {
                                 int32_t mark = 1 + 2 * batch + type;
@@ -451,7 +456,7 @@ static void play(block *b, const sup_context *context, int32_t steps, int32_t la
     }
 }
 
-TEST(threads_and_runs_give_the_same_bits) /* 15, 25 */
+TEST(steps_are_independent_of_threads) /* 15, 25 */
 {
     block_def def = {.nx = 12, .ny = 4, .nz = 4, .core = true, .cluster_size = 500};
     block one = block_make(&def), again = block_make(&def);
@@ -475,8 +480,8 @@ TEST(kernels_match_the_reference)
 {
     for (int raw = 0; raw < 2; raw++)
         for (int32_t lanes = 4; lanes <= 8; lanes += 4) {
-            block b = block_make(
-                &(block_def){.nx = 10, .ny = 3, .nz = 3, .core = true, .noise = 0.2, .cluster_size = 400});
+            block b =
+                block_make(&(block_def){.nx = 10, .ny = 3, .nz = 3, .core = true, .noise = 0.2, .cluster_size = 400});
             sup_pbd_regions regions = sup_pbd_regions_of(&b.pbd, b.state);
             for (int32_t i = 0; i < b.pbd.slot_count; i++) {
                 regions.stiffness[i] = 0.5f + (float)(i % 3) * 0.4f;
@@ -488,10 +493,10 @@ TEST(kernels_match_the_reference)
             b.input.damping = 2.0f;
             b.input.gravity[1] = -9.81f;
             sup_pbd_reference *reference;
-            double *rows = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), worst = 0.0;
+            double *positions = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), worst = 0.0;
             for (int32_t i = 0; i < 4 * b.pbd.slot_count; i++)
-                rows[i] = (double)b.guide[i];
-            CHECK_EQ(sup_pbd_reference_create(&b.pbd, rows, &regions, &reference, NULL), SUP_OK);
+                positions[i] = (double)b.guide[i];
+            CHECK_EQ(sup_pbd_reference_create(&b.pbd, positions, &regions, &reference, NULL), SUP_OK);
             sup_context context = sup_context_resolve(NULL);
             for (int32_t step = 0; step < 12; step++) {
                 block_pose(&b, 0.08 * step, rigid(0.03 * step, 0.02 * step));
@@ -505,12 +510,12 @@ TEST(kernels_match_the_reference)
                     worst = fmax(worst, fabs((double)own[4 * b.pbd.slot[v] + c] - other[3 * b.pbd.slot[v] + c]));
             CHECK_MSG(worst < 2e-5, "%s, %d lanes: %g apart", raw ? "raw" : "physical", (int)lanes, worst);
             sup_pbd_reference_destroy(reference);
-            free(rows);
+            free(positions);
             block_free(&b);
         }
 }
 
-TEST(iterations_do_not_raise_the_residual) /* 17 */
+TEST(iterations_do_not_increase_the_residual) /* 17 */
 {
     block b = block_make(&(block_def){.nx = 6, .ny = 2, .nz = 2, .cluster_size = 200});
     let_go(&b);
@@ -520,10 +525,10 @@ TEST(iterations_do_not_raise_the_residual) /* 17 */
     double last = INFINITY;
     for (int32_t iterations = 0; iterations <= 24; iterations++) {
         sup_pbd_reference *reference;
-        double *rows = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), volume, stretch;
+        double *positions = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), volume, stretch;
         for (int32_t i = 0; i < 4 * b.pbd.slot_count; i++)
-            rows[i] = (double)sup_pbd_positions(&b.pbd, b.state)[i];
-        CHECK_EQ(sup_pbd_reference_create(&b.pbd, rows, &regions, &reference, NULL), SUP_OK);
+            positions[i] = (double)sup_pbd_positions(&b.pbd, b.state)[i];
+        CHECK_EQ(sup_pbd_reference_create(&b.pbd, positions, &regions, &reference, NULL), SUP_OK);
         b.input.iterations = iterations;
         sup_pbd_reference_step(reference, &b.input);
         sup_pbd_reference_residual(reference, &volume, &stretch);
@@ -531,7 +536,7 @@ TEST(iterations_do_not_raise_the_residual) /* 17 */
                   last);
         last = volume + stretch;
         sup_pbd_reference_destroy(reference);
-        free(rows);
+        free(positions);
     }
     CHECK(last < 1e-5);
     block_free(&b);
@@ -548,22 +553,22 @@ TEST(bent_elbow_keeps_its_volume) /* 16 */
             block_pose(&b, 1.5707963 * fmin(1.0, i / 40.0), sup_affine_identity());
             CHECK(block_step(&b, NULL));
         }
-        lost[k] =
-            fabs(block_volume(&b, k == 0 ? b.guide : sup_pbd_positions(&b.pbd, b.state)) / block_volume(&b, NULL) - 1.0);
+        lost[k] = fabs(
+            block_volume(&b, k == 0 ? b.guide : sup_pbd_positions(&b.pbd, b.state)) / block_volume(&b, NULL) - 1.0);
         block_free(&b);
     }
     CHECK_MSG(lost[1] < 0.01 && lost[1] < 0.3 * lost[0], "lost %g, %g by linear blending", lost[1], lost[0]);
     CHECK_MSG(lost[2] <= lost[1] + 1e-5, "24 iterations lose %g, 12 lose %g", lost[2], lost[1]);
 }
 
-TEST(flesh_jiggles_and_comes_to_rest) /* 18 */
+TEST(tissue_jiggles_and_comes_to_rest) /* 18 */
 {
     static const float seconds[] = {0.001f, 0.004f, 0.01f, 0.02f, 0.033f};
     for (int k = 0; k < 5; k++) {
         block b = block_make(&(block_def){.nx = 8, .ny = 3, .nz = 3, .core = true});
         b.input.settings.seconds = seconds[k];
         b.input.damping = 3.0f;
-        double jump = 0.0, most = 0.0;
+        double jump = 0.0, largest = 0.0;
         for (int i = 0; i < 4; i++) { /* a jolt sideways, then still */
             block_pose(&b, 0.0, sup_affine_from_trs(sup_v3(0, 0, 0.02 * i), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
             CHECK(block_step(&b, NULL));
@@ -574,17 +579,17 @@ TEST(flesh_jiggles_and_comes_to_rest) /* 18 */
             block_pose(&b, 0.0, sup_affine_from_trs(sup_v3(0, 0, 0.06), (sup_quatd){0, 0, 0, 1}, sup_v3(1, 1, 1)));
             CHECK(block_step(&b, NULL));
             if (i == 1) jump = from_guide(&b);
-            if (i > steps / 2) most = fmax(most, from_guide(&b));
+            if (i > steps / 2) largest = fmax(largest, from_guide(&b));
         }
-        CHECK_MSG(jump > 1e-4, "step of %g s: the flesh does not move (%g)", (double)seconds[k], jump);
-        /* In steps of a millisecond the spring's pull is below what float can add to a position. */
-        CHECK_MSG(most < (seconds[k] < 0.003f ? 2e-4 : 3e-6), "step of %g s: still %g off after three seconds",
-                  (double)seconds[k], most);
+        CHECK_MSG(jump > 1e-4, "step of %g s: the tissue does not move (%g)", (double)seconds[k], jump);
+        /* With a timestep of 1 ms the force of the spring is below the resolution of float positions. */
+        CHECK_MSG(largest < (seconds[k] < 0.003f ? 2e-4 : 3e-6), "step of %g s: still %g off after three seconds",
+                  (double)seconds[k], largest);
         block_free(&b);
     }
 }
 
-TEST(shaking_never_explodes)
+TEST(shaking_stays_bounded)
 {
     block b = block_make(&(block_def){.nx = 6, .ny = 2, .nz = 2, .core = true});
     sup_random random = {5};
@@ -617,7 +622,7 @@ TEST(shaking_never_explodes)
     block_free(&b);
 }
 
-TEST(numbers_out_of_range_start_anew)
+TEST(values_out_of_range_reset_the_state)
 {
     block b = block_make(&(block_def){.nx = 4, .ny = 2, .nz = 2});
     sup_pbd_positions(&b.pbd, b.state)[5 * 4] = NAN;
@@ -630,9 +635,9 @@ TEST(numbers_out_of_range_start_anew)
     block_free(&b);
 }
 
-TEST(physical_look_is_free_of_step_and_iterations)
+TEST(physical_stiffness_is_independent_of_step_and_iterations)
 {
-    /* The same sag of a bar contact at its left end, within a tenth; raw stiffness changes by a multiple. */
+    /* A bar fixed at its left end sags by the same amount within 10 %; raw stiffness changes it by a multiple. */
     static const float seconds[] = {0.01f, 0.005f, 0.01f, 0.0025f};
     static const int32_t iterations[] = {24, 24, 60, 24};
     double sag[2][4];
@@ -659,9 +664,9 @@ TEST(physical_look_is_free_of_step_and_iterations)
     }
 }
 
-TEST(youngs_modulus_is_what_is_asked_for)
+TEST(youngs_modulus_matches_the_parameter)
 {
-    /* A bar pulled at one end by gravity along it: u = r g L^2 / (2 E) at the free end. */
+    /* A bar under gravity along its axis: u = r g L^2 / (2 E) at the free end. */
     block b = block_make(&(block_def){.nx = 12, .ny = 4, .nz = 4, .left_end = true});
     let_go(&b);
     b.input.settings.volume = 0.0;
@@ -672,11 +677,11 @@ TEST(youngs_modulus_is_what_is_asked_for)
     for (int32_t i = 0; i < 300; i++)
         CHECK(block_step(&b, NULL));
     double own = (double)block_at(&b, 12, 2, 2)[0] - 0.5, asked = 1000.0 * 9.81 / (2.0 * 2e5);
-    CHECK_MSG(fabs(own / asked - 1.0) < 0.2, "the end moved by %g, asked %g", own, asked);
+    CHECK_MSG(fabs(own / asked - 1.0) < 0.2, "the end moved by %g, expected %g", own, asked);
     block_free(&b);
 }
 
-TEST(bad_meshes_are_refused_by_name)
+TEST(invalid_meshes_are_rejected)
 {
     sup_context context = sup_context_resolve(NULL);
     double rest[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};

@@ -13,8 +13,8 @@ static void add(sup_mls *m, double x, double y, double z, sup_vec3d normal)
     m->count++;
 }
 
-/* 24 points in the unit sphere: anywhere (kind 0), on a bowl (1), on a plane through the origin (2), beside it (3), on a
- * line (4). */
+/* 24 points in the unit sphere: anywhere (kind 0), on a bowl (1), on a plane through the origin (2), beside it (3), on
+ * a line (4). */
 static sup_mls make_points(int32_t kind, uint64_t seed)
 {
     sup_random random = {seed};

@@ -90,7 +90,8 @@ TEST(quantize_preserves_the_rest_pose)
 
 TEST(quantize_rejects_invalid_weights)
 {
-    const double none[2] = {0.0, 0.0}, not_finite[2] = {NAN, 1.0}, infinite[2] = {INFINITY, 1.0}, far_apart[2] = {1e5, 1.0 - 1e5};
+    const double none[2] = {0.0, 0.0}, not_finite[2] = {NAN, 1.0}, infinite[2] = {INFINITY, 1.0},
+                 far_apart[2] = {1e5, 1.0 - 1e5};
     int16_t to[2] = {7, 7};
     float unit;
     CHECK(sup_quantize_weights(none, 2, 0.0, true, to, &unit));

@@ -1,4 +1,5 @@
-/* Upsampling of whole skins: rest pose, rigid motion, followers, damaged models, degenerate poses, reproducible bits. */
+/* Upsampling of whole skins: rest pose, rigid motion, followers, damaged models, degenerate poses, reproducible
+ * bits. */
 #include "bind/model.h"
 #include "geometry/decimate.h"
 #include "geometry/normals.h"
@@ -154,7 +155,8 @@ TEST(upsample_keeps_the_rest_pose_at_any_scale)
     }
 }
 
-/* Far from the origin an inexact sum of weights would move the skin: the sum is 1 for positions and 0 for directions. */
+/* Far from the origin an inexact sum of weights would move the skin: the sum is 1 for positions and 0 for
+ * directions. */
 TEST(upsample_weights_add_up_after_rounding)
 {
     set_up(&fix, 1.0, 400);
@@ -162,13 +164,15 @@ TEST(upsample_weights_add_up_after_rounding)
     for (int32_t k = 0; k < 2; k++)
         for (int32_t i = 0; i < kinds[k]->cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
             const sup_upsample_clusters *b = kinds[k];
-            size_t channels = (size_t)b->channels, cluster = (size_t)i / SUP_UPSAMPLE_CLUSTER, lane = (size_t)i % SUP_UPSAMPLE_CLUSTER;
+            size_t channels = (size_t)b->channels, cluster = (size_t)i / SUP_UPSAMPLE_CLUSTER,
+                   lane = (size_t)i % SUP_UPSAMPLE_CLUSTER;
             int32_t position = 0, normal = 0, tangent = 0;
             if (b->render_vertex[i] < 0) continue;
             for (size_t entry = (size_t)b->first[cluster]; entry < (size_t)b->first[cluster + 1]; entry++) {
                 position += b->weights[entry * channels * SUP_UPSAMPLE_CLUSTER + lane];
                 tangent += b->tangents[entry * 2 * SUP_UPSAMPLE_CLUSTER + lane];
-                if (k == 1) normal += b->weights[(entry * channels + SUP_CHANNEL_NORMAL_X) * SUP_UPSAMPLE_CLUSTER + lane];
+                if (k == 1)
+                    normal += b->weights[(entry * channels + SUP_CHANNEL_NORMAL_X) * SUP_UPSAMPLE_CLUSTER + lane];
             }
             CHECK_NEAR(position * (double)b->units[cluster * channels * SUP_UPSAMPLE_CLUSTER + lane], 1.0, 6e-8);
             CHECK_EQ(normal, 0);

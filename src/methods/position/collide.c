@@ -6,7 +6,7 @@
 
 /* Height above a collider, in mean edges of the surface, at which a contact is released. */
 static const float RELEASE_HEIGHT = 0.35f;
-enum { TOUCH_GRAIN = 128 };
+enum { COLLIDER_GRAIN = 128 };
 
 static size_t rounded(size_t bytes)
 {
@@ -41,8 +41,8 @@ static size_t lay_out(const sup_collide *m, unsigned char *base, sup_collide_sta
     s->planes = carve(base, &size, (size_t)m->plane_count * sizeof(sup_collide_plane));
     s->near = carve(base, &size, (size_t)m->entry_count * sizeof(int32_t));
     s->points = carve(base, &size, points * 4 * sizeof(float));
-    s->touches = carve(base, &size, points * sizeof(sup_point_contact));
-    s->touch = carve(base, &size, sup_point_contact_state_size(m->surface_count));
+    s->collider_contacts = carve(base, &size, points * sizeof(sup_point_contact));
+    s->collider_state = carve(base, &size, sup_point_contact_state_size(m->surface_count));
     s->hash_memory = carve(base, &size, sup_spatial_hash_size(m->surface_count));
     return size;
 }
@@ -61,7 +61,7 @@ void sup_collide_reset(const sup_collide *collide, void *state)
     s->since = SUP_COLLIDE_MAX_INTERVAL;
     memset(s->contact, -1, (size_t)collide->surface_count * sizeof(int32_t));
     memset(s->bend_previous, 0, (size_t)collide->joint_count * sizeof(float));
-    sup_point_contact_reset(collide->surface_count, s->touch);
+    sup_point_contact_reset(collide->surface_count, s->collider_state);
     sup_spatial_hash_init(&s->hash, s->hash_memory, collide->surface_count, 1.1f * collide->edge);
 }
 
@@ -77,7 +77,7 @@ void sup_collide_restore(const sup_collide *collide, void *state)
     s->since = saved.since;
     s->active_count = saved.active_count;
     s->plane_count = saved.plane_count;
-    s->touch_count = saved.touch_count;
+    s->collider_contact_count = saved.collider_contact_count;
     s->near_count = saved.near_count;
     s->cluster_count = saved.cluster_count;
     if (collide == NULL) return;
@@ -101,26 +101,26 @@ static void find_collider_contacts(sup_collide_state *s, const sup_context *cont
 {
     const sup_collide *m = s->collide;
     const sup_collide_input *in = &s->input;
-    s->touch_count = 0;
+    s->collider_contact_count = 0;
     if (in->solids == NULL || in->solid_count == 0) return;
     for (int64_t i = 0; i < m->surface_count; i++)
         for (int c = 0; c < 3; c++)
             s->points[4 * i + c] = positions[4 * (int64_t)m->slot[i] + c] * in->size;
-    sup_point_contact_input touch = {.colliders = in->solids,
-                             .collider_count = in->solid_count,
-                             .generation = in->generation,
-                             .points = s->points,
-                             .stride = 4,
-                             .point_count = m->surface_count,
-                             .gap = SUP_COLLIDE_GAP * m->edge * in->size,
-                             .release = RELEASE_HEIGHT * m->edge * in->size};
-    s->touch_count = sup_point_contact_find(context, &touch, s->touch, s->touches);
+    sup_point_contact_input query = {.colliders = in->solids,
+                                     .collider_count = in->solid_count,
+                                     .generation = in->generation,
+                                     .points = s->points,
+                                     .stride = 4,
+                                     .point_count = m->surface_count,
+                                     .gap = SUP_COLLIDE_GAP * m->edge * in->size,
+                                     .release = RELEASE_HEIGHT * m->edge * in->size};
+    s->collider_contact_count = sup_point_contact_find(context, &query, s->collider_state, s->collider_contacts);
 }
 
-typedef struct touch_work {
+typedef struct collider_work {
     const sup_collide_state *state;
     float *positions;
-} touch_work;
+} collider_work;
 
 static float dot(const float a[3], const float b[3])
 {
@@ -128,7 +128,7 @@ static float dot(const float a[3], const float b[3])
 }
 
 /* Height of a particle above the collider, minus the gap; and its motion relative to the collider in this step. */
-static float touch_height(const touch_work *work, const sup_point_contact *t, float *p, float slip[3])
+static float collider_height(const collider_work *work, const sup_point_contact *t, float *p, float slip[3])
 {
     const sup_collide_state *s = work->state;
     const float *previous = s->input.previous + (p - work->positions);
@@ -141,15 +141,15 @@ static float touch_height(const touch_work *work, const sup_point_contact *t, fl
 }
 
 /* A particle has at most one contact with a collider. */
-static void solve_touches(void *user, int32_t begin, int32_t end, int32_t worker)
+static void solve_collider_contacts(void *user, int32_t begin, int32_t end, int32_t worker)
 {
-    const touch_work *work = user;
+    const collider_work *work = user;
     const sup_collide_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_point_contact *t = &s->touches[i];
+        const sup_point_contact *t = &s->collider_contacts[i];
         float *p = work->positions + 4 * (int64_t)s->collide->slot[t->vertex], slip[3],
-              by = -touch_height(work, t, p, slip);
+              by = -collider_height(work, t, p, slip);
         if (!(by > 0.0f) || !(p[3] > 0.0f)) continue;
         float along = dot(slip, t->normal), side[3];
         for (int c = 0; c < 3; c++)
@@ -161,16 +161,16 @@ static void solve_touches(void *user, int32_t begin, int32_t end, int32_t worker
     }
 }
 
-static void stop_touches(void *user, int32_t begin, int32_t end, int32_t worker)
+static void stop_collider_contacts(void *user, int32_t begin, int32_t end, int32_t worker)
 {
-    const touch_work *work = user;
+    const collider_work *work = user;
     const sup_collide_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_point_contact *t = &s->touches[i];
+        const sup_point_contact *t = &s->collider_contacts[i];
         float *p = work->positions + 4 * (int64_t)s->collide->slot[t->vertex],
-              *previous = s->input.previous + (p - work->positions), slip[3], height = touch_height(work, t, p, slip),
-              along = dot(slip, t->normal);
+              *previous = s->input.previous + (p - work->positions), slip[3],
+              height = collider_height(work, t, p, slip), along = dot(slip, t->normal);
         bool on = height < 1e-3f * s->collide->edge && along > 0.0f && p[3] > 0.0f;
         for (int c = 0; on && c < 3; c++)
             previous[c] += along * t->normal[c];
@@ -205,14 +205,14 @@ void sup_collide_solve(void *state, const sup_context *context, float *positions
         }
         sup_collide_list_contacts(s, positions);
         find_collider_contacts(s, context, positions);
-        s->report.touches = s->touch_count;
+        s->report.collider_contacts = s->collider_contact_count;
     }
     if (s->iteration > 1) sup_collide_planes_solve(s, context, positions);
-    touch_work work = {s, positions};
+    collider_work work = {s, positions};
     sup_collide_solve_contacts(s, context, positions);
-    sup_parallel(context, s->touch_count, TOUCH_GRAIN, solve_touches, &work);
+    sup_parallel(context, s->collider_contact_count, COLLIDER_GRAIN, solve_collider_contacts, &work);
     if (s->iteration != s->input.iterations) return;
     if (s->input.still) sup_collide_stop_planes(s, context, positions);
     sup_collide_stop_contacts(s, context, positions);
-    sup_parallel(context, s->touch_count, TOUCH_GRAIN, stop_touches, &work);
+    sup_parallel(context, s->collider_contact_count, COLLIDER_GRAIN, stop_collider_contacts, &work);
 }

@@ -87,11 +87,11 @@ typedef struct sup_collide_input {
 
 /* Statistics of the last step. */
 typedef struct sup_collide_report {
-    int32_t pairs;   /* self-contacts */
-    int32_t touches; /* contacts with colliders */
-    int32_t planes;  /* bent joints */
-    int32_t hashed;  /* particles inserted into the hash */
-    int32_t tested;  /* tets tested against the hash */
+    int32_t pairs;             /* self-contacts */
+    int32_t collider_contacts; /* contacts with colliders */
+    int32_t planes;            /* bent joints */
+    int32_t hashed;            /* particles inserted into the hash */
+    int32_t tested;            /* tets tested against the hash */
 } sup_collide_report;
 
 size_t sup_collide_state_size(const sup_collide *collide);

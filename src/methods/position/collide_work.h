@@ -36,7 +36,7 @@ typedef struct sup_collide_state {
     sup_spatial_hash hash;
     int32_t iteration; /* in this step */
     int32_t since;     /* steps since the last detection */
-    int32_t active_count, plane_count, touch_count, near_count, cluster_count;
+    int32_t active_count, plane_count, collider_contact_count, near_count, cluster_count;
     float *bend, *bend_previous; /* [joint_count] bend angle, radians; at the last detection */
     sup_collide_box *box;        /* [joint_count] bounding box of the tissue of a bone */
     sup_collide_box *search;     /* [joint_count] where it can collide with other tissue */
@@ -53,9 +53,9 @@ typedef struct sup_collide_state {
     int32_t *chunk_hits;    /* [chunks*2] number of hits, number of tested tets */
     sup_collide_plane *planes; /* [plane_count] active planes */
     int32_t *near;             /* [entry_count] entries near their planes */
-    float *points;      /* [surface_count*4] skin above hashed particles; later file units relative to the origin */
-    sup_point_contact *touches; /* [surface_count] */
-    void *touch;        /* state of sup_point_contact_find */
+    float *points; /* [surface_count*4] skin above hashed particles; later file units relative to the origin */
+    sup_point_contact *collider_contacts; /* [surface_count] */
+    void *collider_state;                 /* state of sup_point_contact_find */
     void *hash_memory;
 } sup_collide_state;
 
