@@ -180,7 +180,7 @@ static void time_body(const sup_context *context, const body *b, bool stages)
     if (!load_body(&t, b)) return;
     for (int k = 0; k < 2; k++) {
         pre = bind_body(&t, b, contact[k]);
-        const int32_t *census = sup_model_array(t.model, "census", SUP_ARRAY_INT32, 2);
+        const int32_t *census = sup_model_array(t.model, "stats", SUP_ARRAY_INT32, 2);
         shown = sup_model_vertex_count(t.model);
         simulated = census[0];
         elements = census[1];

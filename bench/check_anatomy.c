@@ -214,7 +214,7 @@ static void measure_time(body *b, const char *method, const char *contact, const
     float *positions = take(3 * (size_t)b->rig->vertex_count, sizeof(float));
     sup_model *model = NULL;
     sup_instance *instance = start(b, method, "on", contact, &model);
-    const int32_t *census = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);
+    const int32_t *census = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
     enum { FRAMES = 60, RUNS = 12 };
     double least[FRAMES], mean = 0.0;
     for (int run = 0; run < RUNS; run++)

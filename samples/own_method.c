@@ -46,19 +46,6 @@ static sup_result balloon_bind(const sup_bind_input *input, sup_model_builder *b
     return SUP_OK;
 }
 
-/* Nothing is remembered from step to step. */
-static size_t balloon_state_size(const sup_model *model, const sup_context *context)
-{
-    (void)model, (void)context;
-    return 0;
-}
-
-static sup_result balloon_reset(const sup_step_input *input, void *state)
-{
-    (void)input, (void)state;
-    return SUP_OK;
-}
-
 static float *element(float *array, size_t stride, size_t tight, int32_t v)
 {
     return (float *)(void *)((char *)array + (size_t)v * (stride != 0 ? stride : tight));
@@ -101,8 +88,6 @@ static const sup_method balloon = {
     .params = balloon_params,
     .param_count = PARAM_COUNT,
     .bind = balloon_bind,
-    .state_size = balloon_state_size,
-    .reset = balloon_reset,
     .step = balloon_step,
 };
 

@@ -273,7 +273,7 @@ static void write_index64(app_json *json, const char *key, int64_t value)
         app_json_null(json, key);
 }
 
-static void write_way(app_json *json, const char *key, const sup_compare_figures *solver, const sup_compare_way *way)
+static void write_way(app_json *json, const char *key, const sup_compare_figures *solver, const sup_compare_solver *way)
 {
     app_json_object(json, key);
     app_json_number(json, "ms", way->ms);
@@ -424,7 +424,7 @@ static void print_row(const app_timing *row, bool against)
 /* The solver beside ten plain iterations: times of the stages, and what objective the steps end at. */
 static void print_solver(const sup_compare_figures *solver)
 {
-    const sup_compare_way *ways[] = {&solver->own, &solver->plain, &solver->reference};
+    const sup_compare_solver *ways[] = {&solver->own, &solver->plain, &solver->reference};
     const char *names[] = {"accelerated", "plain", "double, scalar"};
     if (solver->steps == 0) return;
     printf("  the solver alone, %d steps from the same states, mean ms a step\n    %-14s", (int)solver->steps, "");

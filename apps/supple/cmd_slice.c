@@ -285,7 +285,7 @@ static int slice_operator(const slice_values *values)
 
 static int check_method(const app_take *take)
 {
-    if (take->method->field != NULL) return APP_DONE;
+    if (take->method->inspection != NULL && take->method->inspection->field != NULL) return APP_DONE;
     return app_usage("--method %s: It has no field to draw; implicit has.", take->method->name);
 }
 

@@ -147,7 +147,7 @@ static sup_result bind(trial *t, sup_error *error)
 
 static void take_census(trial *t)
 {
-    const int32_t *census = sup_model_array(t->model, "census", SUP_ARRAY_INT32, 2);
+    const int32_t *census = sup_model_array(t->model, "stats", SUP_ARRAY_INT32, 2);
     t->timing->simulated = census != NULL ? census[0] : -1;
     t->timing->elements = census != NULL ? census[1] : -1;
     t->timing->model_bytes = sup_model_bytes(t->model).size;
@@ -288,14 +288,15 @@ static sup_result time_parts(trial *t)
 /* The solver beside plain iterations and the scalar reference, over some steps of the motion: the reference is slow. */
 static sup_result compare_solver(trial *t, sup_error *error)
 {
-    if (t->def->method->compare == NULL || t->clip == NULL) return SUP_OK;
+    const sup_method_inspection *inspection = t->def->method->inspection;
+    if (inspection == NULL || inspection->compare == NULL || t->clip == NULL) return SUP_OK;
     sup_compare_input input = {.context = &t->session.context,
                                .rig = t->rig,
                                .values = t->def->params,
                                .clip = t->clip,
-                               .most_steps = 4 + (int32_t)(144.0 * t->def->seconds),
+                               .max_steps = 4 + (int32_t)(144.0 * t->def->seconds),
                                .milliseconds = app_milliseconds};
-    return t->def->method->compare(&input, &t->timing->solver, error);
+    return inspection->compare(&input, &t->timing->solver, error);
 }
 
 static sup_result time_reference(trial *t)

@@ -37,7 +37,7 @@ SUP_API int32_t sup_model_morph_weight_count(const sup_model *model);
 SUP_API sup_result sup_model_check_character(const sup_model *model, const sup_character *character, sup_error *error);
 
 /* For methods: arrays in the block. `name` is at most 31 characters. Type and element count are kept and checked. A
- * method that simulates says how much in an array "census" of 2 int32: points and elements that it simulates. */
+ * method that simulates says how much in an array "stats" of 2 int32: points and elements that it simulates. */
 typedef enum sup_array_type {
     SUP_ARRAY_FLOAT,
     SUP_ARRAY_DOUBLE,

@@ -11,6 +11,7 @@
 #include "math/affine.h"
 #include "methods/projective/projective.h"
 #include "skin/skin.h"
+#include "untangle/offset_decay.h"
 
 #include <math.h>
 
@@ -18,12 +19,8 @@ enum {
     SETTLE_ROUNDS = 30,     /* steps without momentum after a reset, */
     TOUCH_ROUNDS = 20,      /* and with contact after those */
     OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
-    MOST_STEPS = SUP_TIMESTEP_MOST_STEPS,
     SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE: their rows are stiff, and up to eleven steps were taken back */
 };
-
-/* In which what was moved apart in the shown skin comes back, but for a third (projective_step.c). */
-static const float PART_SECONDS = 0.15f;
 
 /* --- Opening --- */
 
@@ -32,13 +29,8 @@ static void take_bind_pose(sup_crowd *crowd)
 {
     const float *world = sup_model_array(crowd->model, "bind.world", SUP_ARRAY_FLOAT, -1);
     size_t floats = (size_t)crowd->joint_count * 12;
-    for (int32_t j = 0; j < crowd->joint_count; j++) {
-        sup_mat34 node, inverse, joint;
-        memcpy(&node, world + 12 * (size_t)crowd->joint_node[j], sizeof node);
-        memcpy(&inverse, crowd->inverse_bind + 12 * (size_t)j, sizeof inverse);
-        joint = sup_mat34_multiply(node, inverse);
-        memcpy(crowd->pose + 12 * (size_t)j, &joint, sizeof joint);
-    }
+    sup_timestep_joints((const sup_mat34 *)(const void *)world, NULL, crowd->joint_count, crowd->joint_node,
+                        crowd->inverse_bind, (sup_mat34 *)(void *)crowd->pose);
     for (int32_t i = 1; i < crowd->count; i++)
         memcpy(crowd->pose + (size_t)i * floats, crowd->pose, floats * sizeof(float));
     memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
@@ -67,11 +59,11 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
                             sup_crowd **crowd_out, sup_error *error)
 {
     sup_crowd_def def = def_in != NULL ? *def_in : (sup_crowd_def){0};
-    sup_crowd_kind kind = SUP_CROWD_LINEAR;
+    sup_method_device kind = SUP_METHOD_DEVICE_NONE;
     if (device == NULL || model == NULL || crowd_out == NULL || def.instance_count < 0 || def.clip_count < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "",
                         "A device, a model, a place for the crowd and counts that are not negative are needed.");
-    sup_result result = sup_crowd_accept(model, &kind, error);
+    sup_result result = sup_crowd_check_support(model, &kind, error);
     if (result == SUP_OK)
         result = sup_cuda_result(device, sup_cuda_use(device->index), "it was chosen for a crowd", error);
     if (result != SUP_OK) return result;
@@ -141,7 +133,7 @@ void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance)
     sup_gpu_command *orders = &crowd->orders[instance];
     *orders = (sup_gpu_command){.hidden = orders->hidden, .version = orders->version + 1};
     const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
-    if (crowd->kind != SUP_CROWD_PROJECTIVE) {
+    if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) {
         orders->strongest = values[SUP_SKIN_RIGID] != 0.0;
         return;
     }
@@ -208,12 +200,8 @@ sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *po
         return sup_fail(error, SUP_ERROR_DATA, "crowd.finite", "", "The pose has a number that is not finite.");
     size_t floats = (size_t)crowd->joint_count * 12;
     float *first = crowd->pose + (size_t)begin * floats;
-    for (int32_t j = 0; j < crowd->joint_count; j++) {
-        sup_mat34 inverse, joint;
-        memcpy(&inverse, crowd->inverse_bind + 12 * (size_t)j, sizeof inverse);
-        joint = sup_mat34_multiply(pose->world[crowd->joint_node[j]], inverse);
-        memcpy(first + 12 * (size_t)j, &joint, sizeof joint);
-    }
+    sup_timestep_joints(pose->world, NULL, crowd->joint_count, crowd->joint_node, crowd->inverse_bind,
+                        (sup_mat34 *)(void *)first);
     for (int32_t i = begin; i < end; i++) {
         if (i > begin) memcpy(crowd->pose + (size_t)i * floats, first, floats * sizeof(float));
         crowd->play[i].clip = -1;
@@ -302,7 +290,7 @@ static bool follows_clips(const sup_crowd *crowd)
 static int launch_step(sup_crowd *crowd, void *stream)
 {
     const float *pose = crowd->joints.pose;
-    if (crowd->kind != SUP_CROWD_PROJECTIVE)
+    if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE)
         return sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
     int code =
         sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, &crowd->system, &crowd->state, stream);
@@ -318,7 +306,7 @@ static int launch_step(sup_crowd *crowd, void *stream)
 static int launch_show(sup_crowd *crowd, bool carry, void *stream)
 {
     int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
-    if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
+    if (code == 0 && carry && crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE)
         code = sup_gpu_extrapolate(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
     float *weights = crowd->skin.morphs.weights;
     if (code == 0 && weights != NULL && crowd->motion.clip_count > 0)
@@ -326,7 +314,7 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     if (code == 0)
         code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
                                  stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    if (code != 0 || crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) return code;
     code = sup_gpu_render_mesh(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
     if (code != 0 || !crowd->graph_detects) return code; /* no skin touches skin */
     return sup_gpu_untangle_step(&crowd->part, &crowd->state, &crowd->out, stream);
@@ -385,7 +373,7 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
 /* How much is kept of what was moved apart in the last frame, `dt` seconds ago. */
 static int send_keep(sup_crowd *crowd, float dt, void *stream)
 {
-    float keep = expf(-dt / PART_SECONDS);
+    float keep = sup_untangle_decay(dt);
     if (crowd->keep == keep) return 0;
     crowd->keep = keep;
     return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);
@@ -523,7 +511,7 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     joints.pose += (size_t)begin * (size_t)crowd->joint_count * 12;
     joints.play += begin;
     int code = sup_gpu_pose(&crowd->motion, &joints, crowd->device_seconds, stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    if (code != 0 || crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) return code;
     const sup_gpu_system *system = &crowd->system;
     sup_gpu_state st = state_range(crowd, begin, end);
     sup_gpu_anchors anchors = crowd->anchors;
@@ -590,20 +578,17 @@ static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
 
 static int step_projective(sup_crowd *crowd, float seconds, void *stream)
 {
-    const double step = SUP_PROJECTIVE_SECONDS, slack = 1e-4, dt = (double)seconds; /* as in projective_step.c */
-    double due = floor((crowd->behind + dt) / step + slack), at = 0.0;
-    int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
+    const double dt = (double)seconds;
+    double at = 0.0, behind = crowd->behind;
+    sup_timestep frame = sup_timestep_advance(&behind, dt, SUP_PROJECTIVE_SECONDS, SUP_TIMESTEP_BEHIND);
     bool moved = crowd->pose_changed, shown = false;
     sup_crowd_wake_moved(crowd);
     int code = send_orders(crowd, stream);
     if (code == 0) code = send_keep(crowd, seconds, stream);
-    if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
-    double behind = due > MOST_STEPS ? 0.0 : crowd->behind + dt - (double)steps * step;
-    if (behind < slack * step) behind = 0.0;
-    for (int32_t i = 1; code == 0 && i <= steps; i++) {
-        double end = due > MOST_STEPS ? (double)i / steps : fmin(((double)i * step - crowd->behind) / dt, 1.0);
-        if (i == steps && end > 1.0 - slack) end = 1.0;
-        shown = i == steps && behind == 0.0;
+    if (code == 0 && moved) code = restart_teleported(crowd, frame.count, stream);
+    for (int32_t i = 1; code == 0 && i <= frame.count; i++) {
+        double end = sup_timestep_fraction(&frame, i);
+        shown = i == frame.count && behind == 0.0;
         code = pose_at(crowd, moved, at, end, dt, stream);
         if (code == 0) code = sup_crowd_send_solids(crowd, at, end, stream);
         if (code == 0) code = replay(crowd, shown ? SUP_CROWD_STEP | SUP_CROWD_SHOW : SUP_CROWD_STEP, stream);
@@ -630,7 +615,7 @@ sup_result sup_crowd_step(sup_crowd *crowd, float dt, void *stream, sup_error *e
     if (stream == NULL) stream = crowd->device->stream;
     if (code == 0)
         code =
-            crowd->kind == SUP_CROWD_PROJECTIVE ? step_projective(crowd, dt, stream) : step_classic(crowd, dt, stream);
+            crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? step_projective(crowd, dt, stream) : step_classic(crowd, dt, stream);
     return sup_cuda_result(crowd->device, code, "a crowd took a step", error);
 }
 
@@ -716,7 +701,7 @@ sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_rep
     int32_t begin, end;
     sup_gpu_progress progress = {0};
     if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
-    if (instance < 0 || report == NULL || crowd->kind != SUP_CROWD_PROJECTIVE)
+    if (instance < 0 || report == NULL || crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.report", "",
                         "One instance of a projective model has a report at a time.");
     sup_result result = sup_crowd_wait(crowd, error);

@@ -7,7 +7,7 @@
 #include "cuda/gpu_contact.h"
 #include "cuda/gpu_untangle.h"
 #include "cuda/gpu_render_mesh.h"
-#include "cuda/refuse.h"
+#include "cuda/crowd_support.h"
 #include "cuda/runtime.h"
 #include "deform/instance_colliders.h"
 #include "methods/projective/projective_view.h"
@@ -41,7 +41,7 @@ struct sup_crowd {
     sup_arena arena; /* host memory */
     const sup_model *model;
     const sup_method *method;
-    sup_crowd_kind kind;
+    sup_method_device kind;
     int32_t count, vertex_count, joint_count;
     bool has_clips;
     sup_array memory; /* void *: what was allocated on the device */

@@ -13,7 +13,7 @@ sup_result sup_crowd_check_colliders(sup_crowd *crowd, const sup_crowd_def *def,
     if (def->collider_count < 0 || (def->collider_count > 0 && def->colliders == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "", "Colliders are counted and not given.");
     if (def->collider_count == 0) return SUP_OK;
-    if (crowd->kind != SUP_CROWD_PROJECTIVE)
+    if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "collider.method", crowd->method->name,
                         "The method \"%s\" does not mind colliders: bind with one that does, such as projective.",
                         crowd->method->name);
@@ -58,7 +58,7 @@ static sup_result make_solids(sup_crowd *crowd, sup_error *error)
     size_t count = (size_t)c->count, all = (size_t)crowd->count * count;
     for (size_t i = 0; i < count; i++) {
         sup_gpu_solid *to = &c->solids[i];
-        *to = (sup_gpu_solid){.solid = c->list->solids[i], .place = c->list->place[i], .node = c->list->node[i]};
+        *to = (sup_gpu_solid){.solid = c->list->solids[i], .place = c->list->transform[i], .node = c->list->node[i]};
         c->follow = c->follow || to->node >= 0;
         if (to->solid.shape != SUP_COLLIDER_MESH) continue;
         to->solid.mesh = upload_mesh(crowd, c->list->solids[i].mesh, error);
@@ -66,7 +66,7 @@ static sup_result make_solids(sup_crowd *crowd, sup_error *error)
     }
     for (size_t k = 0; k < all; k++) {
         c->solids[k] = c->solids[k % count];
-        c->place[k] = c->list->place[k % count];
+        c->place[k] = c->list->transform[k % count];
         c->carrier[k] = sup_affine_identity();
     }
     return SUP_OK;

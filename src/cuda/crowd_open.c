@@ -289,7 +289,7 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
                        .normals = up(&u, skin.normals, (int64_t)all * 3, sizeof(float)),
                        .joint_centre = up(&u, skin.joint_centre, 3 * (int64_t)skin.joint_count, sizeof(float))};
     if (crowd->out.tangents != NULL) crowd->skin.tangents = up(&u, skin.tangents, (int64_t)all * 4, sizeof(float));
-    if (crowd->kind == SUP_CROWD_DUALQUAT)
+    if (crowd->kind == SUP_METHOD_DEVICE_DUALQUAT)
         crowd->skin.rigid = up(&u, NULL, (int64_t)crowd->count * crowd->joint_count, 24 * sizeof(float));
     sup_result result = done(&u);
     if (result == SUP_OK) result = sup_crowd_open_morphs(crowd, lane, count, error);
@@ -622,7 +622,7 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
         .foot_bone = feet ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
         .foot_along = feet ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
         .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex, view->velocity_limit_length),
-        .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_share),
+        .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_weight),
         .joint_count = view->joint_count,
         .segment_count = view->anchors.segment_count,
         .ends = crowd->anchors.ends};
@@ -674,7 +674,7 @@ static void open_part_room(uploader *u, const sup_untangle_view *view, sup_gpu_u
 static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
 {
     enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 256, SPLIT_ALONE = 4, JOINED = 4 };
-    const sup_untangle_view *view = &from->part;
+    const sup_untangle_view *view = &from->untangle;
     sup_gpu_untangle *part = &crowd->part;
     uploader u = {crowd, error, false};
     int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
@@ -765,7 +765,7 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
     const float *inverse = skin.joint_inverse_bind;
     sup_result result = SUP_OK;
     crowd->joint_count = skin.joint_count;
-    if (crowd->kind == SUP_CROWD_PROJECTIVE) {
+    if (crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE) {
         result = sup_projective_open(crowd->model, &view, error);
         if (result == SUP_OK &&
             (view.joint_count != skin.joint_count ||
@@ -787,5 +787,5 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
                           "The character has too many nodes (%d) to sample its clips on the device: give it poses.",
                           (int)crowd->motion.node_count);
     if (result != SUP_OK) return result;
-    return crowd->kind == SUP_CROWD_PROJECTIVE ? open_projective(crowd, &view, error) : open_skin(crowd, NULL, error);
+    return crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? open_projective(crowd, &view, error) : open_skin(crowd, NULL, error);
 }

@@ -211,7 +211,7 @@ static __device__ bool find_row(const sup_gpu_system &s, const sup_gpu_state &st
     const int before = v < s.skin_count ? st.pair[at] : -1;
     if (v >= s.skin_count || (before < 0 && w.nearest[v] == NO_PAIR)) return false;
     sight view;
-    const int triangle = update_pair<LANES>(w, v, before, st.progress[character].still == STILL_TOUCH, view);
+    const int triangle = update_pair<LANES>(w, v, before, sup_rest_releases_pairs(st.progress[character].still), view);
     const bool first = threadIdx.x % LANES == 0, touches = triangle >= 0;
     if (first) st.pair[at] = triangle;
     if (!first || !touches) return false;

@@ -163,9 +163,9 @@ __global__ void __launch_bounds__(POSE_THREADS)
     pose_character(m, joints, seconds, local);
     __syncthreads();
     for (int i = threadIdx.x; i < floats; i += POSE_THREADS)
-        moves |= has_moved(s, joints.pose[at + i], st.stepped[at + i], i);
+        moves |= sup_rest_entry_moved(joints.pose[at + i], st.stepped[at + i], i % 12, s.body_size);
     moves = __syncthreads_or(moves);
-    if (threadIdx.x == 0) st.progress[character] = wake(s, st.orders[character], st.progress[character], moves != 0);
+    if (threadIdx.x == 0) st.progress[character] = begin_step(s, st.orders[character], st.progress[character], moves != 0);
 }
 
 extern "C" size_t sup_gpu_pose_shared(const sup_gpu_motion *motion)
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(32)
         c.followed[at] = thing.solid.world;
     }
     if (!__any_sync(0xffffffffu, moved) || threadIdx.x > 0) return;
-    sup_gpu_progress &p = st.progress[character]; /* as wake() has it of one that does not stand */
+    sup_gpu_progress &p = st.progress[character]; /* as begin_step() sets it for a skeleton that moves */
     p.still = p.asleep = 0;
     p.damping = st.orders[character].damping;
 }

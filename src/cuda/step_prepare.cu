@@ -5,6 +5,7 @@
 #include "cuda/blend.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/sleep.cuh"
+#include "solver/velocity_limit.h"
 
 #include <math.h>
 
@@ -42,63 +43,44 @@ __global__ void __launch_bounds__(THREADS)
         st.bend[at] = minus(minus(now, last), minus(last, older));
         return;
     }
-    float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
+    const float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
     if (!(length > 0.0f)) return;
-    /* Momentum may not take flesh further away from its bones than the velocity limit is long. */
-    float4 blended = blend_vertex(body, joints, v), went = minus(blended, st.limited[skin]);
-    float4 moved = minus(st.skin[p.phase & 1][skin], st.skin[1 - (p.phase & 1)][skin]);
-    float4 apart = add_scaled(make_float4(-went.x, -went.y, -went.z, 0.0f), 1.0f - p.damping, moved);
-    float square = dot(apart, apart), cut = square > length * length ? length / sqrtf(square) - 1.0f : 0.0f;
+    const float4 blended = blend_vertex(body, joints, v);
+    float relative[3];
+    const float cut = sup_velocity_limit(&st.skin[p.phase & 1][skin].x, &st.skin[1 - (p.phase & 1)][skin].x, &blended.x,
+                                         &st.limited[skin].x, 1.0f - p.damping, length, relative);
     st.limited[skin] = blended;
-    st.push[(size_t)character * s.unknown_count + place] = make_float4(cut * apart.x, cut * apart.y, cut * apart.z, 0.0f);
+    st.push[(size_t)character * s.unknown_count + place] =
+        make_float4(cut * relative[0], cut * relative[1], cut * relative[2], 0.0f);
 }
 
 /* --- After a step --- */
 
-/* As in rest_damping.c, where they are explained. */
-#define FALL 0.6f
-#define RISE 1.1f
-#define LATCH 0.5f
-#define FADE 0.75f
-#define LEAST_WAY 3e-6f
-#define ROUSED 3e-5f
-#define QUIET 1e-5f
-#define STOP 0.8f
-
-static __device__ bool is_calmed(const sup_gpu_progress &p)
-{
-    return p.still >= STILL_EASE;
-}
-
-/* The share of its way that an unknown goes, while the skeleton stands. Returns the length of the whole way. */
+/* Limits the step fraction of an unknown while the skeleton is at rest. Returns the length of its displacement before. */
 static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
 {
-    const bool begins = p.still == STILL_EASE;
-    const float4 before = st.x[p.phase & 1][at], old = st.calm[at];
-    const float turned = LEAST_WAY * LEAST_WAY * s.size * s.size;
-    const float least = p.pushing > 0 && !begins ? fminf(1.0f, p.calm_mean / ROUSED) : 1.0f;
-    float4 way = minus(st.x[1 - (p.phase & 1)][at], before);
-    float share = begins ? 1.0f : old.w;
-    const float turn = begins ? 0.0f : dot(way, old);
-    if (turn < -turned)
-        share *= FALL;
-    else if (share > LATCH)
-        share = fminf(1.0f, share * RISE);
-    if (share <= LATCH) share *= FADE;
-    st.x[1 - (p.phase & 1)][at] = add_scaled(before, (begins ? 1.0f : p.calm_part) * fmaxf(share, least), way);
-    const float length = sqrtf(dot(way, way));
-    way.w = share;
-    st.calm[at] = way;
+    const bool begins = sup_rest_limit_begins(p.still);
+    const float4 previous = st.x[p.phase & 1][at], old = st.calm[at];
+    const float min_fraction = sup_rest_min_fraction(p.pushing > 0 && !begins, p.calm_mean);
+    float4 displacement = minus(st.x[1 - (p.phase & 1)][at], previous);
+    const float fraction = sup_rest_vertex_fraction(begins ? 1.0f : old.w, begins ? 0.0f : dot(displacement, old),
+                                                    sup_rest_reversal_threshold(s.size));
+    st.x[1 - (p.phase & 1)][at] =
+        add_scaled(previous, (begins ? 1.0f : p.calm_part) * fmaxf(fraction, min_fraction), displacement);
+    const float length = sqrtf(dot(displacement, displacement));
+    displacement.w = fraction;
+    st.calm[at] = displacement;
     return length;
 }
 
-/* Ways of a block's unknowns, one a thread, -1 for none: shortened, and their lengths in a fixed order. */
-static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character, int place)
+/* Limits the step fractions of a block's unknowns, one per thread, -1 for none, and sums their displacements in a fixed
+ * order. */
+static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character, int place)
 {
     __shared__ double warps[THREADS / 32];
     const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
     double sum = place >= 0 ? (double)shorten(s, st, p, at) : 0.0;
-    if (place >= 0 && st.calm[at].w <= LATCH) atomicMax(&p.trembles, 1u);
+    if (place >= 0 && sup_rest_oscillates(st.calm[at].w)) atomicMax(&p.trembles, 1u);
     for (int d = 16; d > 0; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
@@ -110,16 +92,15 @@ static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, su
     st.calm_ways[(size_t)character * st.calm_rows + blockIdx.x] = sum;
 }
 
-/* What the ways of all unknowns mean for the next step. */
-static __device__ void end_calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character)
+/* The step fraction of the next step, from the displacements of all unknowns. */
+static __device__ void update_fraction(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character)
 {
     double sum = 0.0;
     for (int i = 0; i < st.calm_rows; i++)
         sum += st.calm_ways[(size_t)character * st.calm_rows + i];
-    const float part = p.still == STILL_EASE ? 1.0f : p.calm_part;
+    const float fraction = sup_rest_limit_begins(p.still) ? 1.0f : p.calm_part;
     p.calm_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
-    const bool stop = p.pushing > 0 && p.trembles != 0 && p.calm_mean < QUIET;
-    p.calm_part = stop ? part * STOP : fminf(1.0f, part / STOP);
+    p.calm_part = sup_rest_next_fraction(fraction, p.pushing > 0, p.trembles != 0, p.calm_mean);
 }
 
 /* Skin, then unknowns that are none, which are only calmed. */
@@ -132,9 +113,9 @@ __global__ void __launch_bounds__(THREADS)
     sup_gpu_progress &p = st.progress[character];
     float moved = 0.0f, trembled = 0.0f;
     if (p.asleep) return;
-    if (is_calmed(p)) {
+    if (sup_rest_limits_steps(p.still)) {
         const int own = inner < 0 ? s.place[v] : inner < s.inner_count ? s.inner[inner] : -1;
-        calm(s, st, p, character, own < s.unknown_count ? own : -1);
+        limit_steps(s, st, p, character, own < s.unknown_count ? own : -1);
     }
     if (v < s.skin_count) {
         size_t skin = (size_t)character * s.skin_count + v;
@@ -147,7 +128,7 @@ __global__ void __launch_bounds__(THREADS)
             x = add_scaled(x, share, minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
         moved = largest(minus(x, st.skin[p.phase & 1][skin]));
         st.skin[1 - (p.phase & 1)][skin] = x;
-        if (p.still >= STILL_LATE && p.still % STILL_WINDOW == 0) {
+        if (sup_rest_window_ends(p.still)) {
             trembled = largest(minus(x, st.window[skin]));
             st.window[skin] = x;
         }
@@ -175,7 +156,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
         st.stepped[at + i] = joints[at + i];
     __syncthreads();
     if (threadIdx.x > 0) return;
-    if (is_calmed(p)) end_calm(s, st, p, character);
+    if (sup_rest_limits_steps(p.still)) update_fraction(s, st, p, character);
     p.phase = (p.phase + 1) % 6;
 }
 

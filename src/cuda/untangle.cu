@@ -25,7 +25,7 @@ static __device__ sup_gpu_untangle_frame begin_frame(const sup_gpu_untangle &g, 
     const sup_gpu_progress &p = st.progress[character];
     const sup_gpu_command &in = st.orders[character];
     sup_gpu_untangle_frame frame = g.frame[character];
-    const bool rests = p.still >= STILL_CALM || (p.still > STILL_EASE && p.calm_part < 1.0f);
+    const bool rests = sup_rest_keeps_offsets(p.still, p.calm_part);
     frame.shows = in.contact && in.parting && !in.hidden;
     frame.keep = frame.stale ? 0.0f : rests ? 1.0f : *g.keep;
     frame.stale = !frame.shows;

@@ -631,18 +631,11 @@ static sup_result no_step(const sup_step_input *input, void *state, const sup_sk
     return SUP_OK;
 }
 
-static size_t no_state(const sup_model *model, const sup_context *context)
-{
-    SUP_UNUSED(model);
-    SUP_UNUSED(context);
-    return 0;
-}
-
 TEST(a_model_block_gives_the_same_rows_and_refuses_damage)
 {
     contact_fixture f = fixture_scene("arm", 0.2);
     const sup_method method = {
-        .name = "contact_test", .version = 1, .bind = store_bind, .step = no_step, .state_size = no_state};
+        .name = "contact_test", .version = 1, .bind = store_bind, .step = no_step};
     sup_model *model = NULL;
     sup_error error = {0};
     sup_detect view = {0};

@@ -54,8 +54,8 @@ TEST(swings_go_all_their_way)
     for (int step = 0; step < 200; step++) {
         double way = 1e-4 * sin(6.283185307 * step / 15.0); /* four a second */
         ask(f, 2, way, true);
-        CHECK_MSG(f->calm.part == 1.0f && (fabs(way) < 5e-5 || f->vertices[0].share > 0.5f), "step %d: %g of it", step,
-                  (double)f->vertices[0].share);
+        CHECK_MSG(f->calm.fraction == 1.0f && (fabs(way) < 5e-5 || f->vertices[0].fraction > 0.5f), "step %d: %g of it", step,
+                  (double)f->vertices[0].fraction);
     }
     free(f);
 }

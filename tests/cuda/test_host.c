@@ -1,7 +1,7 @@
 /* test_host.c - what the host side does for a device, which needs none: models that are refused by name, and rows of the
  * shown skin. */
 #include "cuda/subdomains.h"
-#include "cuda/refuse.h"
+#include "cuda/crowd_support.h"
 #include "cuda/upsample_rows.h"
 #include "methods/projective/projective_view.h"
 #include "projective/actor.h"
@@ -10,12 +10,12 @@
 
 static void check_refused(const actor *a, const char *id, const char *word)
 {
-    sup_crowd_kind kind = SUP_CROWD_DUALQUAT;
+    sup_method_device kind = SUP_METHOD_DEVICE_DUALQUAT;
     sup_error error = {0};
-    CHECK_EQ(sup_crowd_accept(a->model, &kind, &error), SUP_ERROR_UNSUPPORTED);
+    CHECK_EQ(sup_crowd_check_support(a->model, &kind, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, id);
     CHECK_MSG(strstr(error.message, word) != NULL, "%s", error.message);
-    CHECK_EQ((int)kind, SUP_CROWD_DUALQUAT);
+    CHECK_EQ((int)kind, SUP_METHOD_DEVICE_DUALQUAT);
 }
 
 TEST(what_the_device_cannot_do_is_refused_by_name)
@@ -82,19 +82,19 @@ static sup_model *bind_method(const actor *a, const char *method)
 TEST(what_it_can_do_is_accepted)
 {
     actor a = actor_open(actor_scene("cylinder", 0.2), "vertices=200", 1);
-    sup_crowd_kind kind = SUP_CROWD_LINEAR;
+    sup_method_device kind = SUP_METHOD_DEVICE_LINEAR;
     sup_error error = {0};
-    CHECK_OK(sup_crowd_accept(a.model, &kind, &error), error);
-    CHECK_EQ((int)kind, SUP_CROWD_PROJECTIVE);
+    CHECK_OK(sup_crowd_check_support(a.model, &kind, &error), error);
+    CHECK_EQ((int)kind, SUP_METHOD_DEVICE_PROJECTIVE);
     static const char *const names[] = {"linear", "dualquat"};
     for (int32_t i = 0; i < 2; i++) {
         sup_model *model = bind_method(&a, names[i]);
-        CHECK_OK(sup_crowd_accept(model, &kind, &error), error);
+        CHECK_OK(sup_crowd_check_support(model, &kind, &error), error);
         CHECK_EQ((int)kind, i);
         sup_model_destroy(model);
     }
     sup_model *other = bind_method(&a, "position");
-    CHECK_EQ(sup_crowd_accept(other, &kind, &error), SUP_ERROR_UNSUPPORTED);
+    CHECK_EQ(sup_crowd_check_support(other, &kind, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, "crowd.method");
     CHECK(strstr(error.message, "position") != NULL);
     sup_model_destroy(other);

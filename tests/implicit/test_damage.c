@@ -84,7 +84,7 @@ static void lie(unsigned char *to, const sup_model_entry *entry, int64_t at, int
 /* The arrays of the method itself; those of linear blending below it are tests/bind's. */
 static bool is_own(const char *name)
 {
-    static const char *const starts[] = {"implicit.", "census", "field.", "compose.", "track.", "shown.", "upsample"};
+    static const char *const starts[] = {"implicit.", "stats", "field.", "compose.", "track.", "shown.", "upsample"};
     for (int i = 0; i < SUP_COUNT(starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0) return true;
     return false;

@@ -259,8 +259,8 @@ TEST(the_solver_is_compared_with_plain_iterations)
     sup_method_defaults(method, values);
     CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
     sup_compare_input input = {
-        .rig = rig, .values = values, .clip = &character->clips[0], .most_steps = 12, .milliseconds = ticks};
-    CHECK_OK(method->compare(&input, &f, &error), error);
+        .rig = rig, .values = values, .clip = &character->clips[0], .max_steps = 12, .milliseconds = ticks};
+    CHECK_OK(method->inspection->compare(&input, &f, &error), error);
     CHECK_EQ(f.steps, 12);
     CHECK_EQ(f.at_or_below, 12);
     CHECK(f.worst <= 0.0 && f.within_rounding == 12);

@@ -30,7 +30,7 @@ static sup_result bind_space(binding *b, sup_error *error)
     const sup_simulated_surface *s = &b->surface;
     float *space = sup_model_add(b->builder, "implicit.space", SUP_ARRAY_FLOAT, 4);
     int32_t *parent = sup_model_add(b->builder, "implicit.parent", SUP_ARRAY_INT32, rig->joint_count);
-    int32_t *census = sup_model_add(b->builder, "census", SUP_ARRAY_INT32, 2);
+    int32_t *census = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
     if (space == NULL || parent == NULL || census == NULL) return sup_fail_memory(error, "the joints");
     memcpy(parent, rig->joint_parent, (size_t)rig->joint_count * sizeof *parent);
     for (int c = 0; c < 3; c++) {

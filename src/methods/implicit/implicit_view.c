@@ -34,7 +34,7 @@ static sup_result open_joints(const sup_model *model, sup_implicit_view *v, sup_
 /* What the model says it simulates is what it does. */
 static bool census_is_true(const sup_model *model, const sup_implicit_view *v)
 {
-    const int32_t *census = sup_model_array(model, "census", SUP_ARRAY_INT32, 2);
+    const int32_t *census = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
     return census != NULL && census[0] == v->track.row_count && census[1] == v->shown.upsample.coarse_triangle_count;
 }
 

@@ -365,7 +365,7 @@ static sup_result bind_joints(binding *b, sup_error *error)
     float *inverse = sup_model_add(b->builder, "position.inverse", SUP_ARRAY_FLOAT, 12 * joints);
     float *centre = sup_model_add(b->builder, "position.centre", SUP_ARRAY_FLOAT, 3 * joints);
     float *scale = sup_model_add(b->builder, "position.scale", SUP_ARRAY_FLOAT, 2);
-    int32_t *census = sup_model_add(b->builder, "census", SUP_ARRAY_INT32, 2);
+    int32_t *census = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
     if (node == NULL || inverse == NULL || centre == NULL || scale == NULL || census == NULL)
         return sup_fail_memory(error, "the joints");
     memcpy(node, rig->joint_node, (size_t)joints * sizeof *node);

@@ -30,7 +30,7 @@ typedef struct layout {
     size_t shown[2];             /* float4 [row_count] of the frame: particles, guide */
     size_t start;                /* float4 [row_count] where the last step began: contact changes the solver's */
     size_t painted;              /* float [row_count*SUP_POSITION_MAP_COUNT] */
-    size_t pbd, carry, meet, fill, linear, size;
+    size_t pbd, carry, meet, fill, linear;
 } layout;
 
 /* Live parameters that the regions were made for. */
@@ -53,36 +53,34 @@ typedef struct position_state {
     double values[SUP_POSITION_PARAM_COUNT]; /* of the last frame */
 } position_state;
 
-static size_t place(size_t *size, size_t bytes)
-{
-    size_t at = *size;
-    *size += (bytes + 63) / 64 * 64;
-    return at;
-}
-
-static layout layout_of(const sup_position_view *view, const sup_model *model, const sup_context *context)
+static sup_result find_offsets(const sup_position_view *view, const sup_model *model, const sup_context *context,
+                               sup_layout *slots, layout *offsets)
 {
     layout at = {0};
-    size_t joints = (size_t)view->joint_count, rows = (size_t)view->pbd.row_count * 4 * sizeof(float), size = 0;
-    place(&size, sizeof(position_state));
+    sup_layout linear;
+    sup_result result = sup_method_layout(&sup_method_linear, model, context, &linear);
+    if (result != SUP_OK) return result;
+    size_t joints = (size_t)view->joint_count, rows = (size_t)view->pbd.row_count * 4 * sizeof(float);
+    sup_layout_add(slots, 1, sizeof(position_state));
     for (int i = 0; i < 3; i++)
-        at.joints[i] = place(&size, joints * sizeof(sup_mat34));
-    at.columns = place(&size, joints * 16 * sizeof(float));
+        at.joints[i] = sup_layout_add(slots, 1, joints * sizeof(sup_mat34));
+    at.columns = sup_layout_add(slots, 1, joints * 16 * sizeof(float));
     for (int i = 0; i < 2; i++) {
-        at.guide[i] = place(&size, rows);
-        at.shown[i] = place(&size, rows);
+        at.guide[i] = sup_layout_add(slots, 1, rows);
+        at.shown[i] = sup_layout_add(slots, 1, rows);
     }
-    at.bone = place(&size, rows);
-    at.start = place(&size, rows);
-    at.soft = place(&size, rows / 4);
-    at.painted = place(&size, rows / 4 * SUP_POSITION_MAP_COUNT);
-    at.pbd = place(&size, sup_pbd_state_size(&view->pbd));
-    at.carry = place(&size, sup_carry_scratch(&view->carry));
-    at.meet = place(&size, sup_meet_state_size(&view->meet));
-    at.fill = place(&size, sup_fill_scratch(&view->fill));
-    at.linear = place(&size, sup_method_linear.state_size(model, context));
-    at.size = size;
-    return at;
+    at.bone = sup_layout_add(slots, 1, rows);
+    at.start = sup_layout_add(slots, 1, rows);
+    at.soft = sup_layout_add(slots, 1, rows / 4);
+    at.painted = sup_layout_add(slots, 1, rows / 4 * SUP_POSITION_MAP_COUNT);
+    at.pbd = sup_layout_add(slots, 1, sup_pbd_state_size(&view->pbd));
+    at.carry = sup_layout_add(slots, 1, sup_carry_scratch(&view->carry));
+    at.meet = sup_layout_add(slots, 1, sup_meet_state_size(&view->meet));
+    at.fill = sup_layout_add(slots, 1, sup_fill_scratch(&view->fill));
+    slots->saved_size = slots->size; /* the scratch of linear blending depends on the number of threads */
+    at.linear = sup_layout_add(slots, 1, linear.size);
+    *offsets = at;
+    return SUP_OK;
 }
 
 static void *at(position_state *s, size_t offset)
@@ -90,19 +88,20 @@ static void *at(position_state *s, size_t offset)
     return (unsigned char *)s + offset;
 }
 
-size_t sup_position_state_size(const sup_model *model, const sup_context *context)
+sup_result sup_position_layout(const sup_model *model, const sup_context *context, sup_layout *slots)
 {
     sup_position_view view;
-    if (sup_position_open(model, &view, NULL) != SUP_OK) return 0;
-    return layout_of(&view, model, context).size;
+    layout offsets;
+    sup_result result = sup_position_open(model, &view, NULL);
+    return result == SUP_OK ? find_offsets(&view, model, context, slots, &offsets) : result;
 }
 
-/* Everything but the scratch of the layer below, which depends on the number of threads. */
-size_t sup_position_saved_size(const sup_model *model, const sup_context *context)
+/* Opens the view and sets the offsets: pointers and offsets are not part of a saved state. */
+static sup_result open_state(const sup_step_input *input, position_state *s)
 {
-    sup_position_view view;
-    if (sup_position_open(model, &view, NULL) != SUP_OK) return 0;
-    return layout_of(&view, model, context).linear;
+    sup_layout slots = {0};
+    sup_result result = sup_position_open(input->model, &s->view, NULL);
+    return result == SUP_OK ? find_offsets(&s->view, input->model, input->context, &slots, &s->at) : result;
 }
 
 sup_result sup_position_restore(const sup_step_input *input, void *state)
@@ -115,9 +114,8 @@ sup_result sup_position_restore(const sup_step_input *input, void *state)
     memset(&s->view, 0, sizeof s->view);
     memset(&s->at, 0, sizeof s->at);
     if (input == NULL) return SUP_OK;
-    sup_result result = sup_position_open(input->model, &s->view, NULL);
+    sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
-    s->at = layout_of(&s->view, input->model, input->context);
     sup_meet_restore(&s->view.meet, at(s, s->at.meet));
     sup_pbd_restore(&s->view.pbd, at(s, s->at.pbd));
     return SUP_OK;
@@ -196,7 +194,7 @@ static bool stands(position_state *s, const sup_step_input *input)
     const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
     uint32_t things = input->colliders != NULL ? input->colliders->generation + 1 : 0;
     bool same = memcmp(s->values, input->values, sizeof s->values) == 0 && things == s->things &&
-                (things == 0 || sup_colliders_stand(input->colliders));
+                (things == 0 || sup_colliders_at_rest(input->colliders));
     memcpy(s->values, input->values, sizeof s->values);
     s->things = things;
     same = same && !s->repainted;
@@ -428,15 +426,14 @@ static sup_step_input linear_input(const sup_step_input *input)
 
 static void take_joints(position_state *s, const sup_pose *pose)
 {
-    sup_timestep_joints(pose, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind, at(s, s->at.joints[1]));
+    sup_timestep_joints(pose->world, NULL, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind, at(s, s->at.joints[1]));
 }
 
 sup_result sup_position_reset(const sup_step_input *input, void *state)
 {
     position_state *s = state;
-    sup_result result = sup_position_open(input->model, &s->view, NULL);
+    sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
-    s->at = layout_of(&s->view, input->model, input->context);
     s->region_version = 0;
     if (!s->opened)
         memcpy(at(s, s->at.painted), s->view.painted,
@@ -470,23 +467,25 @@ sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, 
 static void advance(position_state *s, const sup_step_input *input)
 {
     sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]), *between = at(s, s->at.joints[2]);
-    int32_t whole, steps = sup_timestep_steps(&s->ahead, (double)input->dt, step_seconds(input->values), &whole);
+    sup_timestep frame =
+        sup_timestep_advance(&s->ahead, (double)input->dt, step_seconds(input->values), SUP_TIMESTEP_AHEAD);
     take_joints(s, input->pose);
-    if (sup_timestep_teleported(s->view.joint_count, before, now, whole, s->view.size)) {
+    if (sup_timestep_teleported(s->view.joint_count, before, now, frame.count, s->view.size)) {
         put_at_rest(s, input);
         return;
     }
     follow_body(s, now);
     update_regions(s, input->values);
     bool still = stands(s, input);
-    for (int32_t i = 1; i <= steps; i++) {
+    for (int32_t i = 1; i <= frame.count; i++) {
         if (rests(s, still)) {
             sleep_on(s);
             continue;
         }
+        double begin = sup_timestep_fraction(&frame, i - 1), end = sup_timestep_fraction(&frame, i);
         for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] = i == steps ? now[j] : sup_timestep_between(before[j], now[j], (double)i / (double)steps);
-        simulate(s, input, between, (double)(i - 1) / steps, (double)i / steps);
+            between[j] = i == frame.count ? now[j] : sup_timestep_between(before[j], now[j], end);
+        simulate(s, input, between, begin, end);
     }
     memcpy(before, now, (size_t)s->view.joint_count * sizeof *now);
 }

@@ -39,6 +39,14 @@ void sup_projective_forces(const double *values, float size, float unit_metres, 
     force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
 
+static const sup_method_inspection inspection = {
+    .energy = sup_projective_energy,
+    .inner = sup_projective_inner,
+#ifndef SUPPLE_SMALL
+    .compare = sup_projective_compare,
+#endif
+};
+
 const sup_method sup_method_projective = {
     .name = "projective",
     .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
@@ -50,15 +58,11 @@ const sup_method sup_method_projective = {
     .map_count = SUP_PROJECTIVE_MAP_COUNT,
     .bind = sup_projective_bind,
     .check = sup_projective_check,
-    .state_size = sup_projective_state_size,
+    .layout = sup_projective_layout,
     .reset = sup_projective_reset,
     .step = sup_projective_step,
-    .energy = sup_projective_energy,
-    .inner = sup_projective_inner,
     .paint = sup_projective_paint,
-#ifndef SUPPLE_SMALL
-    .compare = sup_projective_compare,
-#endif
-    .saved_size = sup_projective_saved_size,
     .restore = sup_projective_restore,
+    .device = SUP_METHOD_DEVICE_PROJECTIVE,
+    .inspection = &inspection,
 };

@@ -60,7 +60,7 @@ extern const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT];
 /* Stages of the method: projective_bind.c and projective_step.c. */
 sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
 sup_result sup_projective_check(const sup_model *model, sup_error *error);
-size_t sup_projective_state_size(const sup_model *model, const sup_context *context);
+sup_result sup_projective_layout(const sup_model *model, const sup_context *context, sup_layout *layout);
 sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
@@ -69,7 +69,6 @@ sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map
                                 sup_error *error);
 void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner);
 sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
-size_t sup_projective_saved_size(const sup_model *model, const sup_context *context);
 sup_result sup_projective_restore(const sup_step_input *input, void *state);
 
 /* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */

@@ -177,7 +177,7 @@ static sup_result bind_joints(binding *b, sup_error *error)
     float *inverse =
         sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_INVERSE, SUP_ARRAY_FLOAT, 12 * (int64_t)rig->joint_count);
     float *scale = sup_model_add(b->builder, SUP_PROJECTIVE_SCALE, SUP_ARRAY_FLOAT, 2);
-    int32_t *census = sup_model_add(b->builder, "census", SUP_ARRAY_INT32, 2);
+    int32_t *census = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
     if (node == NULL || inverse == NULL || scale == NULL || census == NULL) return sup_fail_memory(error, "the joints");
     memcpy(node, rig->joint_node, joints * sizeof *node);
     memcpy(inverse, rig->joint_inverse_bind, joints * sizeof(sup_mat34));

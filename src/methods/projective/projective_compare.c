@@ -80,7 +80,7 @@ static sup_result place_anchors(comparison *c, int32_t step)
 }
 
 /* One step of the solver; its objective as the reference measures it. */
-static sup_result take_step(comparison *c, void *state, sup_solver_mode mode, sup_compare_way *way, double *objective)
+static sup_result take_step(comparison *c, void *state, sup_solver_mode mode, sup_compare_solver *way, double *objective)
 {
     stage_clock clock = {.milliseconds = c->input->milliseconds, .sum = way->stage_ms};
     sup_solver_input input = {.anchors = c->anchors,
@@ -109,7 +109,7 @@ static sup_result take_step(comparison *c, void *state, sup_solver_mode mode, su
 /* The reference's, from the prediction (line 2 of Algorithm 2.1) with the anchors where the last step put them. */
 static double take_reference(comparison *c)
 {
-    sup_compare_way *way = &c->figures->reference;
+    sup_compare_solver *way = &c->figures->reference;
     bool shared = c->input->values[SUP_PROJECTIVE_FAST] != 0.0;
     for (size_t i = 0; i < (size_t)c->view.system.vertex_count * 3; i++)
         if (!sup_reference_is_anchor(c->reference, (int32_t)(i / 3))) c->x[i] = c->y[i];
@@ -148,7 +148,7 @@ static sup_result compare_step(comparison *c, int32_t step)
     return SUP_OK;
 }
 
-static void take_means(sup_compare_way *way, int32_t steps)
+static void take_means(sup_compare_solver *way, int32_t steps)
 {
     double count = steps > 0 ? steps : 1;
     way->ms /= count;
@@ -168,7 +168,7 @@ static sup_result compare_motion(comparison *c, sup_error *error)
         result = sup_solver_reset(c->input->context, &c->view.system, c->state, 0, c->anchors, NULL, 30);
     sup_solver_vertices(&c->view.system, c->state, c->now);
     sup_solver_vertices(&c->view.system, c->state, c->before);
-    for (int32_t k = 1; result == SUP_OK && k < steps && k <= c->input->most_steps; k++)
+    for (int32_t k = 1; result == SUP_OK && k < steps && k <= c->input->max_steps; k++)
         result = compare_step(c, k);
     f->stage_count = SUP_SOLVER_STAGE_COUNT;
     for (int32_t k = 0; k < f->stage_count; k++)

@@ -34,7 +34,7 @@ static float painted(const sup_bind_input *input, const sup_simulated_surface *s
 }
 
 /* How much a simulated vertex follows linear blending. */
-static float rigid_share(const sup_bind_input *input, const sup_simulated_surface *s,
+static float rigid_weight(const sup_bind_input *input, const sup_simulated_surface *s,
                          const sup_projective_painted *paint, int32_t v)
 {
     return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->close[v]);
@@ -103,7 +103,7 @@ static sup_result hold(const sup_bind_input *input, const sup_simulated_surface 
     if (result != SUP_OK) return result;
     for (int32_t v = 0; v < tissue->skin_count; v++) {
         loose += paint->fixed[v];
-        if (rigid_share(input, surface, paint, v) >= rigid_from) paint->fixed[v] = 1;
+        if (rigid_weight(input, surface, paint, v) >= rigid_from) paint->fixed[v] = 1;
         paint->fixed_count += paint->fixed[v];
     }
     if (loose > 0 || held > 0)
@@ -173,16 +173,16 @@ static sup_result store(const sup_bind_input *input, const sup_simulated_surface
 {
     int32_t rigid = 0, fixed = 0;
     for (int32_t v = 0; v < skin_count; v++)
-        rigid += rigid_share(input, surface, paint, v) > 0.0f;
+        rigid += rigid_weight(input, surface, paint, v) > 0.0f;
     int32_t *list = sup_model_add(builder, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, paint->fixed_count);
     int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, rigid);
-    float *share = sup_model_add(builder, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, rigid);
+    float *share = sup_model_add(builder, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, rigid);
     int32_t *shown = sup_model_add(builder, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin_count);
     if (list == NULL || vertex == NULL || share == NULL || shown == NULL)
         return sup_fail_memory(error, "the painted regions");
     rigid = 0;
     for (int32_t v = 0; v < skin_count; v++) {
-        float value = rigid_share(input, surface, paint, v);
+        float value = rigid_weight(input, surface, paint, v);
         shown[v] = shown_vertex(input, surface, v);
         if (paint->fixed[v] != 0) list[fixed++] = v;
         if (!(value > 0.0f)) continue;
@@ -215,7 +215,7 @@ sup_result sup_projective_paint_live(const sup_model *model, const sup_projectiv
 {
     int64_t bound_count = sup_model_array_count(model, SUP_PROJECTIVE_RIGID_VERTEX);
     const int32_t *bound_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
-    const float *bound_share = sup_model_array(model, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, -1);
+    const float *bound_share = sup_model_array(model, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, -1);
     for (int64_t i = 0; values != NULL && i < bound_count; i++) {
         int32_t shown = view->paint_vertex[bound_vertex[i]];
         if (bound_share[i] >= rigid_from && values[shown] < rigid_from)

@@ -22,10 +22,10 @@
 #define SUP_PROJECTIVE_START_REST "projective.startrest"
 #define SUP_PROJECTIVE_FIXED "projective.fixed"
 #define SUP_PROJECTIVE_RIGID_VERTEX "projective.rigid"
-#define SUP_PROJECTIVE_RIGID_SHARE "projective.rigidshare"
+#define SUP_PROJECTIVE_RIGID_WEIGHT "projective.rigid_weight"
 #define SUP_PROJECTIVE_PAINT_VERTEX "projective.paintvertex"
-#define SUP_PROJECTIVE_VELOCITY_LIMIT_VERTEX "projective.velocity_limit"
-#define SUP_PROJECTIVE_VELOCITY_LIMIT_LENGTH "projective.leashlength"
+#define SUP_PROJECTIVE_VELOCITY_LIMIT_VERTEX "projective.limit_vertex"
+#define SUP_PROJECTIVE_VELOCITY_LIMIT_LENGTH "projective.limit_length"
 
 enum { SUP_PROJECTIVE_INFLUENCES = 4 };
 
@@ -41,7 +41,7 @@ typedef struct sup_projective_view {
     sup_system system;
     sup_detect detect;
     sup_upsample upsample;
-    sup_untangle_view part;
+    sup_untangle_view untangle;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */
@@ -53,7 +53,7 @@ typedef struct sup_projective_view {
     int32_t fixed_count, rigid_count;
     const int32_t *fixed;        /* [fixed_count] skin vertex, rising */
     const int32_t *rigid_vertex; /* [rigid_count]; an instance has its own */
-    const float *rigid_share;    /* [rigid_count] of linear blending, in (0, 1] */
+    const float *rigid_weight;    /* [rigid_count] of linear blending, in (0, 1] */
     const int32_t *paint_vertex; /* [skin_count] shown vertex whose paint counts for it */
     /* Flesh with a velocity limit, and the most that its momentum may take it away from linear blending in one step (projective_step.c). */
     int32_t velocity_limit_count;
