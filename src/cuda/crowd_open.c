@@ -575,8 +575,8 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
     to->ring_frame = up(&u, a->ring_frame, a->ring_count, sizeof(int32_t));
     to->ring_rest = up(&u, a->ring_rest, 3 * SUP_RING_POINTS * (int64_t)a->ring_count, sizeof(float));
     to->twist_index = up(&u, a->twist_index, 2 * (int64_t)a->twist_count, sizeof(int32_t));
-    to->held_index = up(&u, a->held_index, 2 * (int64_t)a->held_count, sizeof(int32_t));
-    to->held_rest = up(&u, a->held_rest, 3 * (int64_t)a->held_count, sizeof(float));
+    to->attached_index = up(&u, a->attached_index, 2 * (int64_t)a->attached_count, sizeof(int32_t));
+    to->attached_rest = up(&u, a->attached_rest, 3 * (int64_t)a->attached_count, sizeof(float));
     to->twist_rest = up(&u, a->twist_rest, 4 * (int64_t)a->twist_count, sizeof(float));
     to->anchor_vertex = to->rigid_first = NULL; /* the device does not look at them */
     crowd->anchors.rigid_frame = up(&u, frame, rigid, sizeof(int32_t));

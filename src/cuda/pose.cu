@@ -9,7 +9,7 @@
 #define SUP_ANCHOR static __device__
 #include "tissue/anchors_kernel.h"
 
-static __device__ void mend_rotation(const float *m, bool finite, float rotation[4])
+static __device__ void nearest_rotation(const float *m, bool finite, float rotation[4])
 {
     const float f[9] = {m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]};
     double q[4] = {0.0, 0.0, 0.0, 1.0};
@@ -323,10 +323,10 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     s.ends = shared + a->frame_count * (sizeof(frame) / sizeof(float));
     s.caps = s.ends + 8 * a->segment_count;
     for (int p = threadIdx.x; p < a->segment_count; p += ANCHOR_THREADS)
-        place_segment(a, pose, p, &s);
+        pose_segment(a, pose, p, &s);
     __syncthreads();
     for (int b = threadIdx.x; b < a->sphere_count; b += ANCHOR_THREADS)
-        place_sphere(a, pose, b, &s);
+        pose_sphere(a, pose, b, &s);
     if (blockIdx.x == 0 && anchors.ends != NULL)
         for (int i = threadIdx.x; i < a->segment_count * 8; i += ANCHOR_THREADS)
             anchors.ends[(size_t)character * a->segment_count * 8 + i] = s.ends[i];
@@ -339,13 +339,13 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
             apply(s.frames[anchors.rigid_frame[i]].m, a->rigid_rest + 3 * (size_t)i, p);
         } else if (twist < 0) {
             to = a->slide_index[6 * (size_t)slide + 5];
-            place_sliding(a, &s, slide, p);
+            evaluate_sliding(a, &s, slide, p);
         } else if (held < 0) {
             to = a->twist_index[2 * (size_t)twist + 1];
-            place_twisting(a, &s, twist, p);
+            evaluate_twisting(a, &s, twist, p);
         } else {
-            to = a->held_index[2 * (size_t)held + 1];
-            place_point(&pose[a->held_index[2 * (size_t)held]], a->held_rest + 3 * (size_t)held, p);
+            to = a->attached_index[2 * (size_t)held + 1];
+            transform_point(&pose[a->attached_index[2 * (size_t)held]], a->attached_rest + 3 * (size_t)held, p);
         }
         float4 l = last[to], o = older[to];
         out[to] = make_float4(p[0], p[1], p[2], 0.0f);

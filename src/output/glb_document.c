@@ -125,7 +125,7 @@ static void bake_meshes(sup_glb_keep *keep, const sup_json *old_meshes, sup_json
 }
 
 /* glTF wants unit quaternions; the reader has normalised its own copy. */
-static void mend_rotation(sup_json_tree *tree, sup_json *node)
+static void nearest_rotation(sup_json_tree *tree, sup_json *node)
 {
     const sup_json *rotation = sup_json_get(node, "rotation");
     double q[4] = {0.0, 0.0, 0.0, 1.0}, length = 0.0;
@@ -153,7 +153,7 @@ static void strip_nodes(sup_json_tree *tree, int32_t node_count)
         remove_extension(node, "EXT_mesh_gpu_instancing");
         if (sup_json_get(node, "children") != NULL && sup_json_count(sup_json_get(node, "children")) == 0)
             sup_json_remove(node, "children");
-        mend_rotation(tree, node);
+        nearest_rotation(tree, node);
     }
 }
 

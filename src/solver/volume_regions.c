@@ -19,8 +19,8 @@ static void count_stretches(const sup_tissue *tissue, const sup_volumetric_skele
                             int32_t *stretches)
 {
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        sup_foot foot = tissue->feet[v];
-        thickness[foot.segment] += sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_point(skeleton, foot));
+        sup_foot_point foot = tissue->foot_points[v];
+        thickness[foot.segment] += sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_position(skeleton, foot));
         stretches[foot.segment]++;
     }
     for (int32_t p = 0; p < skeleton->segment_count; p++) {
@@ -52,8 +52,8 @@ int32_t sup_chambers_create(const sup_tissue *tissue, const sup_volumetric_skele
         count += stretches[p] - 1;
     }
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        int32_t p = tissue->feet[v].segment;
-        double at = tissue->feet[v].parameter * stretches[p];
+        int32_t p = tissue->foot_points[v].segment;
+        double at = tissue->foot_points[v].parameter * stretches[p];
         int32_t i = at < 0.0 ? 0 : at >= stretches[p] ? stretches[p] - 1 : (int32_t)at;
         for (int32_t k = 0; k < 2; k++)
             (*share)[v].chamber[k] = chamber_at(&skeleton->segments[p], first[p], stretches[p], i + k);

@@ -9,7 +9,7 @@
 static sup_vec3d posed_point(const blobs *b, int32_t point)
 {
     if (point < b->vertex_count) return sup_v3_load(b->posed + 3 * (size_t)point);
-    sup_foot foot = b->feet[point - b->vertex_count];
+    sup_foot_point foot = b->feet[point - b->vertex_count];
     const float *ends = b->ends + 6 * (size_t)foot.segment;
     return sup_v3_lerp(sup_v3_load(ends), sup_v3_load(ends + 3), foot.parameter);
 }

@@ -287,7 +287,7 @@ TEST(swing_is_the_deflection_under_its_own_weight)
         size_t count = (size_t)f.tissue->skin_count;
         unsigned char *fixed = calloc(count, 1);
         double *u = malloc(count * sizeof *u), *slow = malloc(count * sizeof *slow);
-        CHECK_OK(sup_tissue_swing(NULL, f.tissue, fixed, u, &error), error);
+        CHECK_OK(sup_tissue_deflection(NULL, f.tissue, fixed, u, &error), error);
         reference_swing(f.tissue, slow);
         for (size_t v = 0; v < count; v++)
             CHECK_NEAR(u[v], slow[v], 1e-8 * slow[v]);
@@ -296,7 +296,7 @@ TEST(swing_is_the_deflection_under_its_own_weight)
         else
             CHECK_NEAR(u[count / 2], first, 1e-5 * first);
         fixed[0] = 1;
-        CHECK_OK(sup_tissue_swing(NULL, f.tissue, fixed, slow, &error), error);
+        CHECK_OK(sup_tissue_deflection(NULL, f.tissue, fixed, slow, &error), error);
         CHECK(slow[0] == 0.0 && slow[1] <= u[1]);
         free(fixed);
         free(u);
@@ -317,11 +317,11 @@ TEST(tissue_without_bones_gets_some)
     sup_tissue *t = f.tissue;
     unsigned char *loose = calloc((size_t)t->skin_count, 1);
     int32_t held = -1;
-    CHECK_OK(sup_tissue_hold(NULL, f.skeleton, t, loose, &held, &error), error);
+    CHECK_OK(sup_tissue_attach(NULL, f.skeleton, t, loose, &held, &error), error);
     CHECK_EQ(held, 0);
     for (int32_t v = 0; v < t->skin_count; v++)
         t->base_class[v] = SUP_BASE_FREE;
-    CHECK_OK(sup_tissue_hold(NULL, f.skeleton, t, loose, &held, &error), error);
+    CHECK_OK(sup_tissue_attach(NULL, f.skeleton, t, loose, &held, &error), error);
     CHECK_EQ(held, t->skin_count);
     for (int32_t v = 0; v < t->skin_count; v++) {
         CHECK_EQ(t->base_class[v], SUP_BASE_BONE);
@@ -331,7 +331,7 @@ TEST(tissue_without_bones_gets_some)
     for (int32_t i = 0; i < 3 * t->triangle_count; i++)
         for (int k = 0; k < 4; k++)
             if (t->tets[4 * i + k] == 5) t->tet_volume[i] = 0.0;
-    CHECK_OK(sup_tissue_hold(NULL, f.skeleton, t, loose, &held, &error), error);
+    CHECK_OK(sup_tissue_attach(NULL, f.skeleton, t, loose, &held, &error), error);
     for (int32_t v = 0; v < t->skin_count; v++)
         CHECK_EQ(loose[v], v == 5);
     free(loose);

@@ -95,7 +95,7 @@ TEST(every_base_lies_on_its_primitive_or_says_that_it_does_not)
                 CHECK_MSG(distance_to_primitive(f.skeleton, f.tissue, v) <= 1e-9 * (double)f.rig->size, "%s: vertex %d",
                           names[i], v);
             off += f.tissue->base_off[v];
-            sup_vec3d x = sup_tissue_point(f.tissue->skin, v), foot = sup_foot_point(f.skeleton, f.tissue->feet[v]);
+            sup_vec3d x = sup_tissue_point(f.tissue->skin, v), foot = sup_foot_position(f.skeleton, f.tissue->foot_points[v]);
             double whole = sup_v3_distance(x, foot);
             CHECK(sup_v3_distance(x, sup_tissue_point(f.tissue->base, v)) >= 0.0999 * whole);
         }
@@ -198,11 +198,11 @@ TEST(repair_leaves_no_flat_tet_and_turns_none_over)
     for (int i = 0; i < SUP_COUNT(names); i++) {
         char path[64];
         snprintf(path, sizeof path, "%s%s", i == 3 ? "gltf/" : "", names[i]);
-        sup_tissue_def none = {.flattest = 1e-300};
+        sup_tissue_def none = {.min_volume_ratio = 1e-300};
         fixture a = fixture_tissue(path, 0.6, &none), b = fixture_tissue(path, 0.6, NULL);
         CHECK_EQ(a.report.moved, 0);
         CHECK_EQ(b.report.flat, 0);
-        CHECK(b.report.smallest >= 0.00999);
+        CHECK(b.report.min_ratio >= 0.00999);
         CHECK_EQ(a.tissue->triangle_count, b.tissue->triangle_count);
         int32_t flat = 0;
         for (int32_t p = 0; p < a.tissue->triangle_count; p++) {
@@ -305,7 +305,7 @@ TEST(a_given_skin_is_used_and_checked)
     double most = 0.0; /* feet by sight instead of by weights: nearly the same here */
     for (int32_t i = 0; i < t->skin_count; i++)
         most =
-            fmax(most, sup_v3_distance(sup_foot_point(s, t->feet[i]), sup_foot_point(f.skeleton, f.tissue->feet[i])));
+            fmax(most, sup_v3_distance(sup_foot_position(s, t->foot_points[i]), sup_foot_position(f.skeleton, f.tissue->foot_points[i])));
     CHECK_MSG(most < 0.1 * (double)r->size, "%g", most);
     sup_tissue_destroy(t);
     sup_skeleton_destroy(s);
@@ -374,11 +374,11 @@ TEST(every_character_has_tissue_or_is_refused_by_name)
             const sup_tissue_report *r = &f.report;
             int32_t tets = 3 * f.tissue->triangle_count;
             printf("%-34s %6d %6d %6d %5d %5d %6d %6d %8.3f %6.3f\n", name, f.tissue->skin_count, r->on_bone,
-                   r->on_sphere, r->free_bases, r->moved, r->flat, r->inverted, r->smallest, r->usual);
+                   r->on_sphere, r->free_bases, r->moved, r->flat, r->inverted, r->min_ratio, r->median_ratio);
             CHECK(finite_tissue(f.tissue));
             CHECK_EQ(r->on_bone + r->on_sphere + r->free_bases, f.tissue->skin_count);
             CHECK_MSG(r->flat <= tets / 100, "%s: %d flat", name, r->flat);
-            CHECK(r->smallest >= 0.00999);
+            CHECK(r->min_ratio >= 0.00999);
         }
         fixture_destroy(&f);
     }

@@ -1,19 +1,19 @@
-/* anatomy.c - the method's table: that of "projective" with layers of flesh. */
+/* anatomy.c - the method table: method "projective" with layers of tissue. */
 #include "methods/anatomy/anatomy.h"
 
 #include "methods/projective/projective_params.h"
 
 static const sup_param params[SUP_ANATOMY_PARAM_COUNT] = {
-    SUP_PROJECTIVE_PARAM_ROWS,
-    [SUP_ANATOMY_MUSCLE] = {"muscle", "", SUP_PARAM_FLOAT, 0.1, 20, 3, NULL, false, "How firm muscle is, times fat."},
+    SUP_PROJECTIVE_PARAM_TABLE,
+    [SUP_ANATOMY_MUSCLE] = {"muscle", "", SUP_PARAM_FLOAT, 0.1, 20, 3, NULL, false, "Stiffness of muscle relative to fat."},
 };
 
 static const sup_method_inspection inspection = {.energy = sup_projective_energy, .inner = sup_projective_inner};
 
 const sup_method sup_method_anatomy = {
     .name = "anatomy",
-    .summary = "Projective skinning with fat and muscle on real bones, for bodies that have them: the belly moves, the "
-               "rib cage does not.",
+    .summary = "Projective skinning with layers of fat and muscle on bone surfaces, for characters with an anatomy: the "
+               "belly moves, the rib cage does not.",
     .version = 2,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES | SUP_METHOD_LAYERS,
     .params = params,

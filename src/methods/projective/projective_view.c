@@ -1,4 +1,4 @@
-/* projective_view.c - finding the arrays of a projective model again, and checking that they belong together. */
+/* projective_view.c - opens the arrays of a projective model and checks that they are consistent. */
 #include "methods/projective/projective_view.h"
 
 #include "methods/projective/projective.h"
@@ -6,7 +6,7 @@
 static sup_result fail_arrays(sup_error *error, const char *what)
 {
     return sup_fail(error, SUP_ERROR_FORMAT, "projective.model", "",
-                    "The model is damaged: its %s do not fit together. Bind it again.", what);
+                    "The model is damaged: its %s are inconsistent. Bind it again.", what);
 }
 
 static sup_result open_joints(const sup_model *model, sup_projective_view *view, sup_error *error)
@@ -49,7 +49,7 @@ static sup_result open_rigid(const sup_model *model, sup_projective_view *view, 
     view->fixed = sup_model_array(model, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, -1);
     view->rigid_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
     view->rigid_weight = sup_model_array(model, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, rigid);
-    int32_t skin = view->system.skin_count, shown = sup_model_vertex_count(model);
+    int32_t skin = view->system.skin_count, render_count = sup_model_vertex_count(model);
     view->paint_vertex = sup_model_array(model, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin);
     bool ok = view->paint_vertex != NULL && view->fixed != NULL && view->rigid_vertex != NULL &&
               view->rigid_weight != NULL && fixed <= skin && rigid <= skin;
@@ -59,7 +59,7 @@ static sup_result open_rigid(const sup_model *model, sup_projective_view *view, 
         ok = view->rigid_vertex[i] >= 0 && view->rigid_vertex[i] < skin && view->rigid_weight[i] >= 0.0f &&
              view->rigid_weight[i] <= 1.0f;
     for (int32_t v = 0; ok && v < skin; v++)
-        ok = view->paint_vertex[v] >= 0 && view->paint_vertex[v] < shown;
+        ok = view->paint_vertex[v] >= 0 && view->paint_vertex[v] < render_count;
     if (!ok) return fail_arrays(error, "rigid regions");
     view->fixed_count = (int32_t)fixed;
     view->rigid_count = (int32_t)rigid;
@@ -100,7 +100,7 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
         view->detect.vertex_count == view->system.skin_count && view->detect.segment_count == view->anchors.segment_count &&
         view->upsample.vertex_count == sup_model_vertex_count(model) &&
         view->upsample.coarse_count == view->system.skin_count && view->untangle.coarse_count == view->system.skin_count;
-    return fits ? SUP_OK : fail_arrays(error, "parts");
+    return fits ? SUP_OK : fail_arrays(error, "arrays");
 }
 
 sup_result sup_projective_check(const sup_model *model, sup_error *error)
