@@ -1,4 +1,4 @@
-# Supple: 'make demo' to see it work, 'make test' to check everything. Both install what is missing.
+# Supple: 'make demo' to see it work, 'make test' to test it. Both install what is missing.
 # All the work is CMake's and the scripts'; this file only names it.
 PREFIX ?= /usr/local
 BUILD_TYPE ?= Release
@@ -6,15 +6,15 @@ BUILD_TYPE ?= Release
 help:
 	@echo "make demo             build, and bake the built-in human to out/demo.glb"
 	@echo "make build            build/supple and the libraries"
-	@echo "make test             all tests, sanitizers, static checks and a short fuzz run: what CI runs"
-	@echo "make quick            only the tests of the normal build"
+	@echo "make test             the tests of the normal build, and the checks that only read files"
+	@echo "make check            the tests under sanitizers, clang-tidy, the ABI, a short fuzz run; CI runs test and check"
 	@echo "make bench            the benchmarks"
 	@echo "make studio           the studio as static files, into web/dist/studio/"
 	@echo "make pictures         the pictures of README.md, into docs/pictures/"
 	@echo "make install          to PREFIX=$(PREFIX): program, libraries, headers, man page"
-	@echo "make format           clang-format on every C file"
+	@echo "make format           clang-format on every C, C++ and CUDA file"
 	@echo "make clean            removes build folders and out/"
-	@echo "demo, test and bench install missing Debian packages first (as root or with sudo); offline when all is there."
+	@echo "demo, test, check and bench install missing Debian packages first (as root or with sudo); offline when all is there."
 
 setup:
 	@scripts/setup.sh build
@@ -29,8 +29,9 @@ test:
 	@scripts/setup.sh test
 	@scripts/test.sh
 
-quick: build
-	@ctest --test-dir build --output-on-failure
+check:
+	@scripts/setup.sh check
+	@scripts/check.sh
 
 bench: build
 	@scripts/bench.sh
@@ -51,4 +52,4 @@ format:
 clean:
 	@rm -rf build build-* out
 
-.PHONY: help setup build demo test quick bench pictures studio install format clean
+.PHONY: help setup build demo test check bench pictures studio install format clean

@@ -1,10 +1,10 @@
-/* bench_implicit.c - implicit skinning: table 1 of the paper beside ours, convergence against time, and the bend.
+/* bench_implicit.c - implicit skinning: table 1 of the paper next to ours, convergence against time, and bends.
  *
  *     bench_implicit [table] [converge] [bend] [vary]
  *
- * table: a human with all joints, and with one joint, moving to and fro by so many radians a frame; two threads and one.
- * converge: the same pose after so many rounds of each solver, as the distance from where 3000 rounds of the paper's end; and
- *   processor time on one thread.
+ * table: a human with all joints, and with one joint, swinging by a given angle per frame; two threads and one.
+ * converge: the same pose after a given number of iterations of each solver, as the distance from 3000 iterations of
+ * the paper's solver; and processor time on one thread.
  * bend: an elbow from 0 to 150 degrees and back, against dual quaternions.
  * vary: an elbow at 150 degrees with half the sub-steps, and with other weights. */
 #include "methods/implicit/implicit.h"
@@ -23,7 +23,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Of this process: what other programs do hardly matters. */
+/* Processor time of this process: other programs hardly affect it. */
 static double processor_ms(void)
 {
     return 1e3 * (double)clock() / (double)CLOCKS_PER_SEC;
@@ -36,7 +36,7 @@ static void must(sup_result result, const sup_error *error)
     exit(1);
 }
 
-/* A character on the method, its joints turned by hand. */
+/* A character with this method; its joints are rotated by the benchmark. */
 typedef struct body {
     sup_context context;
     sup_character *character;
@@ -48,7 +48,7 @@ typedef struct body {
     void *state;
     float *positions, *normals;
     double bind_ms;
-    sup_vec3d axis; /* that one joint turns about */
+    sup_vec3d axis; /* rotation axis of the single joint */
 } body;
 
 static sup_step_input input_of(body *b)
@@ -111,7 +111,7 @@ static sup_affine seen_from_parent(const body *b, int32_t node)
     return sup_affine_multiply(back, world);
 }
 
-/* The axis that a joint bends about: as it does in a clip, at a time. */
+/* The axis that a joint bends about in a clip at a time. */
 static void find_axis(body *b, const char *joint, const char *clip, double time)
 {
     int32_t index = sup_character_find_clip(b->character, clip), node = -1;
@@ -119,20 +119,20 @@ static void find_axis(body *b, const char *joint, const char *clip, double time)
         if (strcmp(b->character->nodes[n].name, joint) == 0) node = n;
     if (index < 0 || node < 0) exit(1);
     sup_affine pose[2], back;
-    sup_quatd turn;
+    sup_quatd rotation;
     double stretch[9];
     sup_pose_rest(b->character, b->pose);
     pose[0] = seen_from_parent(b, node);
     sup_pose_sample(b->character, &b->character->clips[index], time, b->pose);
     pose[1] = seen_from_parent(b, node);
     sup_affine_inverse(pose[0], &back);
-    sup_affine_polar(sup_affine_multiply(back, pose[1]), &turn, stretch);
-    double sign = turn.w < 0.0 ? -1.0 : 1.0;
-    b->axis = sup_v3_unit_or(sup_v3(sign * turn.x, sign * turn.y, sign * turn.z), sup_v3(1, 0, 0));
+    sup_affine_polar(sup_affine_multiply(back, pose[1]), &rotation, stretch);
+    double sign = rotation.w < 0.0 ? -1.0 : 1.0;
+    b->axis = sup_v3_unit_or(sup_v3(sign * rotation.x, sign * rotation.y, sign * rotation.z), sup_v3(1, 0, 0));
 }
 
-/* Every joint that has a parent, or the one of that name alone, turned by `angle` about an axis of its own. */
-static void turn_joints(body *b, const char *only, double angle)
+/* Rotates every joint that has a parent, or only the named one, by `angle` about its own axis. */
+static void rotate_joints(body *b, const char *only, double angle)
 {
     static const double axes[3][3] = {{1, 0, 0}, {0, 0, 1}, {0, 1, 0}};
     for (int32_t n = 0; n < b->character->node_count; n++)
@@ -141,10 +141,11 @@ static void turn_joints(body *b, const char *only, double angle)
         int32_t n = b->rig->joint_node[j];
         if (b->rig->joint_parent[j] < 0 || (only != NULL && strcmp(b->character->nodes[n].name, only) != 0)) continue;
         const double *a = axes[j % 3];
-        sup_quatd turn = only != NULL
-                             ? sup_quatd_from_axis_angle(b->axis, angle)
-                             : sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 ? angle : -angle);
-        b->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(b->local[n].rotation), turn));
+        sup_quatd rotation = only != NULL
+                                 ? sup_quatd_from_axis_angle(b->axis, angle)
+                                 : sup_quatd_from_axis_angle(sup_v3(a[0], a[1], a[2]), j % 2 == 0 ? angle : -angle);
+        b->local[n].rotation =
+            sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(b->local[n].rotation), rotation));
     }
     sup_pose_from_local(b->character, b->local, b->pose);
 }
@@ -160,11 +161,11 @@ static double step(body *b)
 
 /* --- Table 1 --- */
 
-/* Angle of frame i, to and fro between 0 and `most` by `by` a frame. */
-static double swing(int32_t i, double by, double most)
+/* Angle of frame i of a swing between 0 and `maximum` by `by` per frame. */
+static double swing_angle(int32_t i, double by, double maximum)
 {
-    double t = fmod((double)i * by, 2.0 * most);
-    return t <= most ? t : 2.0 * most - t;
+    double t = fmod((double)i * by, 2.0 * maximum);
+    return t <= maximum ? t : 2.0 * maximum - t;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -176,27 +177,28 @@ static int compare_doubles(const void *a, const void *b)
 static void bench_row(body *b, const char *what, const char *only, double by)
 {
     enum { FRAMES = 40, WARM = 4 };
-    double times[FRAMES], most = fmax(by, only != NULL ? 1.5 : 0.4), rounds = 0.0, looks = 0.0, awake = 0.0;
+    double times[FRAMES], maximum = fmax(by, only != NULL ? 1.5 : 0.4), iterations = 0.0, evaluations = 0.0,
+                          awake = 0.0;
     int32_t start = only != NULL ? (int32_t)(0.6 / by) : 0, frames = by >= 0.5 ? 12 : FRAMES;
-    turn_joints(b, only, swing(start, by, most));
+    rotate_joints(b, only, swing_angle(start, by, maximum));
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     for (int32_t i = 1; i < WARM; i++) {
-        turn_joints(b, only, swing(start + i, by, most));
+        rotate_joints(b, only, swing_angle(start + i, by, maximum));
         step(b);
     }
     for (int32_t i = 0; i < frames; i++) {
-        turn_joints(b, only, swing(start + WARM + i, by, most));
+        rotate_joints(b, only, swing_angle(start + WARM + i, by, maximum));
         times[i] = step(b);
         const sup_implicit_report *r = sup_implicit_report_of(b->state);
-        rounds += (double)r->rounds / frames;
+        iterations += (double)r->iterations / frames;
         awake += (double)r->awake / frames;
-        looks += (double)r->evaluations / frames;
+        evaluations += (double)r->evaluations / frames;
     }
     qsort(times, (size_t)frames, sizeof *times, compare_doubles);
-    const int32_t *census = sup_model_array(b->model, "stats", SUP_ARRAY_INT32, 2);
-    printf("%-22s %8d %6d %7.3f | %8.2f %8.2f | %7.1f %8.0f %8.1f\n", what, census[0], b->rig->joint_count, by,
-           times[frames / 2], times[frames - 1], rounds, awake, looks / census[0]);
+    const int32_t *stats = sup_model_array(b->model, "stats", SUP_ARRAY_INT32, 2);
+    printf("%-22s %8d %6d %7.3f | %8.2f %8.2f | %7.1f %8.0f %8.1f\n", what, stats[0], b->rig->joint_count, by,
+           times[frames / 2], times[frames - 1], iterations, awake, evaluations / stats[0]);
 }
 
 static void bench_table(const sup_context *two)
@@ -211,7 +213,7 @@ static void bench_table(const sup_context *two)
                    (double)sup_model_bytes(b.model).size * 1e-6,
                    (double)state_size(&b) * 1e-6);
             printf("%-22s %8s %6s %7s | %8s %8s | %7s %8s %8s\n", "moving", "vertices", "bones", "rad", "ms", "worst",
-                   "rounds", "awake", "looks/v");
+                   "iterations", "awake", "evals/v");
             for (int solver = 0; solver < (threads == 2 && !big ? 2 : 1); solver++) {
                 b.values[SUP_IMPLICIT_SOLVER] = solver;
                 for (int i = 0; i < 3; i++)
@@ -233,20 +235,21 @@ static double distance_to(const body *b, const float *other)
     return sqrt(sum / (double)b->character->vertex_count) / (double)b->rig->size;
 }
 
-/* One frame of 0.2 rad after the same frames before, with so many rounds; milliseconds of processor time of the frame. */
-static double one_frame(body *b, int solver, int32_t rounds)
+/* One frame of 0.2 rad after identical previous frames, with a number of iterations; returns milliseconds of processor
+ * time of the frame. */
+static double one_frame(body *b, int solver, int32_t iterations)
 {
     b->values[SUP_IMPLICIT_SOLVER] = 0;
-    b->values[SUP_IMPLICIT_ROUNDS] = 40;
+    b->values[SUP_IMPLICIT_ITERATIONS] = 40;
     b->values[SUP_IMPLICIT_TOLERANCE] = 0.0005;
-    b->values[SUP_IMPLICIT_SUBSTEP] = 10.0; /* all in one */
-    turn_joints(b, NULL, 0.4);
+    b->values[SUP_IMPLICIT_SUBSTEP] = 10.0; /* a single sub-frame */
+    rotate_joints(b, NULL, 0.4);
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     b->values[SUP_IMPLICIT_SOLVER] = solver;
-    b->values[SUP_IMPLICIT_ROUNDS] = rounds;
+    b->values[SUP_IMPLICIT_ITERATIONS] = iterations;
     b->values[SUP_IMPLICIT_TOLERANCE] = 0.0;
-    turn_joints(b, NULL, 0.6);
+    rotate_joints(b, NULL, 0.6);
     double begin = processor_ms();
     step(b);
     return processor_ms() - begin;
@@ -262,11 +265,11 @@ static void bench_converge(void)
     float *goal = malloc(3 * (size_t)b.character->vertex_count * sizeof *goal);
     if (goal == NULL) exit(1);
     memcpy(goal, b.positions, 3 * (size_t)b.character->vertex_count * sizeof *goal);
-    printf("\nA frame of 0.2 rad in one sub-frame, RMS distance from 3000 rounds of jacobi in 1e-6 sizes\n");
+    printf("\nA frame of 0.2 rad in one sub-frame, RMS distance from 3000 iterations of jacobi in 1e-6 sizes\n");
     for (int solver = 0; solver < 2; solver++)
         for (int i = 0; i < 9; i++) {
             double ms = one_frame(&b, solver, counts[solver][i]);
-            printf("%-8s %5d rounds %8.2f ms %10.2f\n", solver ? "jacobi" : "factor", counts[solver][i], ms,
+            printf("%-8s %5d iterations %8.2f ms %10.2f\n", solver ? "jacobi" : "factor", counts[solver][i], ms,
                    1e6 * distance_to(&b, goal));
         }
     free(goal);
@@ -275,7 +278,7 @@ static void bench_converge(void)
 
 /* --- Bend --- */
 
-/* Shown vertices that are not at the value they keep, and triangles that turned over. */
+/* Render vertices off their target value, and inverted triangles. */
 static void print_frame(body *b, double degrees, sup_measurer *measurer, float *gathered, double *dual, float *blended)
 {
     sup_frame_measure own, other;
@@ -290,11 +293,11 @@ static void print_frame(body *b, double degrees, sup_measurer *measurer, float *
     sup_implicit_fit fit = sup_implicit_fit_of(b->state);
     printf("%6.0f | %6d %6d | %6d %6d | %7.4f %7.4f | %6.3f %6.3f | %6.2f%% %5d | %3d %5.1f\n", degrees,
            own.intersections, other.intersections, own.flips, other.flips, own.penetration, other.penetration,
-           own.volume_ratio, other.volume_ratio, 100.0 * fit.off / fit.rows, fit.lost, r->subframes,
-           (double)r->evaluations / fit.rows);
+           own.volume_ratio, other.volume_ratio, 100.0 * fit.off_target / fit.vertices, fit.without_field, r->subframes,
+           (double)r->evaluations / fit.vertices);
 }
 
-static const double MOST = 150.0 * 0.017453292519943295;
+static const double MAX_ANGLE = 150.0 * 0.017453292519943295;
 
 static void bend(body *b, const char *joint, double by)
 {
@@ -308,28 +311,28 @@ static void bend(body *b, const char *joint, double by)
           *blended = malloc(3 * count * sizeof(float)), *rest = malloc(3 * count * sizeof(float));
     double *dual = malloc(3 * count * sizeof(double));
     if (gathered == NULL || blended == NULL || rest == NULL || dual == NULL) exit(1);
-    turn_joints(b, joint, 0.0);
+    rotate_joints(b, joint, 0.0);
     sup_step_input input = input_of(b);
     if (sup_implicit_reset(&input, b->state) != SUP_OK) exit(1);
     step(b);
     memcpy(rest, b->positions, 3 * count * sizeof(float));
-    int32_t frames = (int32_t)ceil(MOST / by);
+    int32_t frames = (int32_t)ceil(MAX_ANGLE / by);
     printf("%6s | %13s | %13s | %15s | %13s | %13s | %9s\n", "degree", "pairs, dq's", "flips, dq's", "depth, dq's",
-           "volume, dq's", "off iso, lost", "sub looks");
+           "volume, dq's", "off iso, lost", "sub evals");
     for (int32_t i = 1; i <= 2 * frames; i++) {
-        double angle = MOST * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
-        turn_joints(b, joint, angle);
+        double angle = MAX_ANGLE * (i <= frames ? i : 2 * frames - i) / frames, degrees = angle / 0.017453292519943295;
+        rotate_joints(b, joint, angle);
         step(b);
         if (i % (frames / 5) == 0 || i == frames) print_frame(b, degrees, measurer, gathered, dual, blended);
     }
     double edge = 0.0, back = distance_to(b, rest);
-    const float *aim = sup_model_array(b->model, "track.aim", SUP_ARRAY_FLOAT, -1);
-    int64_t rows = sup_model_array_count(b->model, "track.aim") / 4;
-    for (int64_t i = 0; i < rows; i++)
-        edge += (double)aim[4 * i + 2] / (double)rows;
+    const float *aim = sup_model_array(b->model, "track.target", SUP_ARRAY_FLOAT, -1);
+    int64_t vertices = sup_model_array_count(b->model, "track.target") / 4;
+    for (int64_t i = 0; i < vertices; i++)
+        edge += (double)aim[4 * i + 2] / (double)vertices;
     for (int32_t i = 0; i < 10; i++)
         step(b);
-    printf("%s back at rest: RMS %.3f %% of an edge, %.3f %% after ten frames of standing\n\n", joint,
+    printf("%s back at rest: RMS %.3f %% of an edge, %.3f %% after ten frames without motion\n\n", joint,
            100.0 * back / edge, 100.0 * distance_to(b, rest) / edge);
     free(gathered);
     free(blended);
@@ -354,24 +357,24 @@ static void bench_bend(const sup_context *two)
     body_close(&b);
 }
 
-/* --- What should hardly matter --- */
+/* --- Sensitivity --- */
 
 typedef struct variant {
     const char *what;
     sup_weight_source weights;
-    double by; /* radians a frame */
+    double by; /* radians per frame */
 } variant;
 
-/* The skin at 150 degrees, to be freed; its distance from `other`, unless that is NULL, is printed. */
+/* Returns the skin at 150 degrees, to be freed; prints its distance from `other` unless that is NULL. */
 static float *bend_to(const sup_context *two, const char *scene, const char *joint, const variant *v,
                       const float *other)
 {
     body b;
     body_open(&b, two, scene, 1.0, v->weights);
     find_axis(&b, joint, strcmp(scene, "arm") == 0 ? "bend" : "arms_crossed", 1.2);
-    int32_t frames = (int32_t)ceil(MOST / v->by);
+    int32_t frames = (int32_t)ceil(MAX_ANGLE / v->by);
     for (int32_t i = 1; i <= frames; i++) {
-        turn_joints(&b, joint, MOST * i / frames);
+        rotate_joints(&b, joint, MAX_ANGLE * i / frames);
         step(&b);
     }
     size_t floats = 3 * (size_t)b.character->vertex_count;
@@ -379,10 +382,11 @@ static float *bend_to(const sup_context *two, const char *scene, const char *joi
     if (skin == NULL) exit(1);
     memcpy(skin, b.positions, floats * sizeof *skin);
     if (other != NULL) {
-        double all = distance_to(&b, other), most = 0.0;
+        double all = distance_to(&b, other), maximum = 0.0;
         for (size_t i = 0; i < floats; i += 3)
-            most = fmax(most, sup_v3_distance(sup_v3_load(skin + i), sup_v3_load(other + i)) / (double)b.rig->size);
-        printf("%-6s %-20s RMS %.4f %% of the size, farthest %.3f %%\n", scene, v->what, 100.0 * all, 100.0 * most);
+            maximum =
+                fmax(maximum, sup_v3_distance(sup_v3_load(skin + i), sup_v3_load(other + i)) / (double)b.rig->size);
+        printf("%-6s %-20s RMS %.4f %% of the size, farthest %.3f %%\n", scene, v->what, 100.0 * all, 100.0 * maximum);
     }
     body_close(&b);
     return skin;

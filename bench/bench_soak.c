@@ -1,12 +1,12 @@
-/* bench_soak.c - an hour of wild motion: does the skin stay whole, and does it come back?
+/* bench_soak.c - an hour of random motion: does the skin stay intact, and does it return to rest?
  *
  *     bench_soak [MINUTES [SEED [CHARACTER]]]
  *
- * Every joint turns about an axis that wanders, at up to 10 rad/s and within a range of its own, for MINUTES of simulated
- * time (1 when not given); then the skeleton goes back to its rest pose and the skin has ten seconds to come to rest.
- * CHARACTER is scene:NAME or a file; without it scene:human and, where the shared assets are, the male of Fast
- * Projective Skinning. Ends with status 1 when a number is not finite, a length is more than a hundred times its rest,
- * or the skin is not back within 0.1 % of the size. */
+ * Every joint rotates about a random axis at up to 10 rad/s and within its own range, for MINUTES of simulated time
+ * (default 1); then the skeleton returns to its rest pose and the skin has ten seconds to come to rest. CHARACTER is
+ * scene:NAME or a file; default: scene:human and, if the shared assets exist, the male of Fast Projective Skinning. The
+ * exit status is 1 if a number is not finite, a length is more than a hundred times its rest length, or the skin is not
+ * back within 0.1 % of the size. */
 #include "base/base.h"
 #include "math/affine.h"
 #include "supple/supple.h"
@@ -20,7 +20,8 @@ static const double FASTEST = 10.0, WIDEST = 1.2; /* rad/s, rad */
 static const double STRETCH_LIMIT = 100.0, BACK_LIMIT = 1e-3;
 enum { RATE = 60, BACK_SECONDS = 10 };
 
-/* How a joint moves: an angle that turns at a speed, bounces at its range, and an axis that changes at each bounce. */
+/* Motion of a joint: an angle that changes at constant speed, reflects at its range, and an axis that changes at the
+ * rest pose. */
 typedef struct wander {
     sup_vec3d axis;
     double angle, speed;
@@ -36,7 +37,7 @@ typedef struct soak {
     wander *wanders;      /* [node_count] */
     float *positions;     /* [vertex_count*3] */
     sup_random random;
-    double stretch, farthest; /* largest so far; sizes */
+    double stretch, farthest; /* maximum so far; in sizes */
     bool finite;
 } soak;
 
@@ -47,14 +48,14 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void new_way(soak *s, wander *w)
+static void new_axis(soak *s, wander *w)
 {
     w->axis =
         sup_v3(sup_random_unit(&s->random) - 0.5, sup_random_unit(&s->random) - 0.5, sup_random_unit(&s->random) - 0.5);
     w->speed = FASTEST * (2.0 * sup_random_unit(&s->random) - 1.0);
 }
 
-/* The next pose: joints in their rest places, turned. The root stays where it is. */
+/* The next pose: joints at their rest positions, rotated. The root stays fixed. */
 static sup_result wander_on(soak *s, double dt)
 {
     for (int32_t n = 0; n < s->character->node_count; n++) {
@@ -62,19 +63,19 @@ static sup_result wander_on(soak *s, double dt)
         wander *w = &s->wanders[n];
         s->local[n] = node->rest;
         if (!node->is_joint || node->parent < 0) continue;
-        if (w->speed == 0.0) new_way(s, w);
-        double before = w->angle;
+        if (w->speed == 0.0) new_axis(s, w);
+        double previous = w->angle;
         w->angle += w->speed * dt;
         if (fabs(w->angle) > WIDEST) w->speed = -w->speed;
-        if (before * w->angle < 0.0) new_way(s, w); /* through the rest pose: another axis, without a jump */
-        sup_quatd turned =
+        if (previous * w->angle < 0.0) new_axis(s, w); /* through the rest pose: another axis, without a jump */
+        sup_quatd rotated =
             sup_quatd_multiply(sup_quatd_from_float(node->rest.rotation), sup_quatd_from_axis_angle(w->axis, w->angle));
-        s->local[n].rotation = sup_quatd_to_float(turned);
+        s->local[n].rotation = sup_quatd_to_float(rotated);
     }
     return sup_pose_from_local(s->character, s->local, s->pose);
 }
 
-static void look(soak *s)
+static void inspect_frame(soak *s)
 {
     const sup_rig *rig = s->rig;
     for (int64_t i = 0; i < 3 * (int64_t)rig->vertex_count; i++)
@@ -84,7 +85,7 @@ static void look(soak *s)
                w = (size_t)rig->skin_to_vertex[rig->skin_triangles[i % 3 == 2 ? i - 2 : i + 1]];
         double rest = sup_v3_distance(sup_v3_load(rig->positions + 3 * v), sup_v3_load(rig->positions + 3 * w));
         double now = sup_v3_distance(sup_v3_load(s->positions + 3 * v), sup_v3_load(s->positions + 3 * w));
-        /* Tiny edges say little: against a thousandth of the size at least. */
+        /* Limits the effect of tiny edges: at least a thousandth of the size. */
         s->stretch = fmax(s->stretch, now / fmax(rest, 1e-3 * (double)rig->size));
     }
 }
@@ -118,22 +119,23 @@ static void close_soak(soak *s)
     free(s->positions);
 }
 
-/* Back to rest within a second, then nine more; how far the skin is from where it began, in sizes. */
+/* Returns to rest within a second, then nine more; returns the distance of the skin from its initial positions, in
+ * sizes. */
 static double come_back(soak *s, const float *start, sup_result *result)
 {
     sup_skin_out out = {.positions = s->positions};
     for (int i = 1; *result == SUP_OK && i <= BACK_SECONDS * RATE; i++) {
         for (int32_t n = 0; n < s->character->node_count; n++) {
             const sup_node *node = &s->character->nodes[n];
-            double left = fmax(0.0, 1.0 - (double)i / RATE) * s->wanders[n].angle;
+            double angle = fmax(0.0, 1.0 - (double)i / RATE) * s->wanders[n].angle;
             s->local[n] = node->rest;
             if (node->is_joint && node->parent >= 0)
                 s->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(
-                    sup_quatd_from_float(node->rest.rotation), sup_quatd_from_axis_angle(s->wanders[n].axis, left)));
+                    sup_quatd_from_float(node->rest.rotation), sup_quatd_from_axis_angle(s->wanders[n].axis, angle)));
         }
         *result = sup_pose_from_local(s->character, s->local, s->pose);
         if (*result == SUP_OK) *result = sup_instance_step(s->instance, s->pose, 1.0f / RATE, &out);
-        look(s);
+        inspect_frame(s);
     }
     double farthest = 0.0;
     for (int32_t v = 0; v < s->character->vertex_count; v++)
@@ -164,7 +166,7 @@ static bool run(const sup_context *context, const char *input, double minutes, u
     for (int64_t f = 0; result == SUP_OK && s.finite && f < frames; f++) {
         result = wander_on(&s, 1.0 / RATE);
         if (result == SUP_OK) result = sup_instance_step(s.instance, s.pose, 1.0f / RATE, &out);
-        if (f % 4 == 0) look(&s);
+        if (f % 4 == 0) inspect_frame(&s);
     }
     if (result == SUP_OK && s.finite) back = come_back(&s, start, &result);
     bool good = result == SUP_OK && s.finite && s.stretch < STRETCH_LIMIT && back <= BACK_LIMIT;
@@ -201,7 +203,7 @@ int main(int argc, char **argv)
             fclose(there);
             good = run(&context, male, minutes, seed) && good;
         } else
-            printf("%-28s is not there: left out\n", male);
+            printf("%-28s not found: skipped\n", male);
     }
     sup_thread_pool_destroy(pool);
     return good ? 0 : 1;

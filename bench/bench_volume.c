@@ -1,9 +1,9 @@
-/* bench_volume.c - how long tetrahedra and the skin's weights take, and how good they are.
+/* bench_volume.c - time and quality of tetrahedral meshes and embeddings.
  *
  *     bench_volume [threads, default 2] [scene, default human]
  *
- * A row a wanted number: times in seconds, the best of three, on so many threads and on one; dihedral angles in degrees;
- * volume of the tetrahedra against the skin's; components; rows of weights that are smooth. */
+ * A row per target number: times in seconds, best of three, with the given number of threads and with one; dihedral
+ * angles in degrees; volume of the tetrahedra relative to the skin's; components; vertices with smooth weights. */
 #include "volume/embed.h"
 
 #include "supple/rig.h"
@@ -20,13 +20,13 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-typedef struct row {
+typedef struct measurement {
     double mesh_s, embed_s;
     sup_tetmesh mesh;
     sup_embedding embedding;
-} row;
+} measurement;
 
-static sup_result run(const sup_context *context, const sup_rig *rig, int32_t target, row *r, sup_error *error)
+static sup_result run(const sup_context *context, const sup_rig *rig, int32_t target, measurement *r, sup_error *error)
 {
     r->mesh_s = r->embed_s = 1e9;
     for (int i = 0; i < 3; i++) {
@@ -67,11 +67,11 @@ int main(int argc, char **argv)
         sup_rig_create(&many, character, NULL, &rig, &error) != SUP_OK)
         return fail(&error);
     printf("skin: %d vertices, %d triangles\n", rig->skin_vertex_count, rig->skin_triangle_count);
-    printf("  wanted    tets vertices  mesh s  1 thread  embed s  spacing   finest  angles          volume  parts  "
+    printf("  wanted    tets vertices  mesh s  1 thread  embed s  spacing   finest  angles          volume  comps  "
            "smooth\n");
     static const int32_t targets[3] = {5000, 10000, 14000};
     for (int i = 0; i < 3; i++) {
-        row r, single;
+        measurement r, single;
         if (run(&many, rig, targets[i], &r, &error) != SUP_OK || run(&one, rig, targets[i], &single, &error) != SUP_OK)
             return fail(&error);
         const sup_tetmesh_report *report = &r.mesh.report;

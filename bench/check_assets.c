@@ -1,12 +1,12 @@
-/* check_assets.c - every clip of every character with every method: what is refused, what is not finite, what stretches.
+/* check_assets.c - runs every clip of every character with every method: reports refusals, non-finite values and
+ * stretch.
  *
  *     check_assets [-m METHOD [-p NAME=VALUE]...]... [-s SCALE] [-k SKELETON] [-b MOTION] [-c CLIPS] FILE...
  *
- * Without -m all methods run; -p sets a parameter of the last -m. -s multiplies all lengths of the characters that
- * follow, -k is the skeleton of the meshes that follow and -b a motion for all that follow ("-" for none), -c is the
- * most clips of one file. A line a character and method; the status is 1 when a number was not finite or skin was lost,
- * and 2 when one was refused.
- * scripts/assets.sh runs it over the assets folder. */
+ * Without -m all methods run; -p sets a parameter of the last -m. -s scales the characters that follow, -k is the
+ * skeleton of the meshes that follow and -b a motion for all that follow ("-" for none), -c is the maximum number of
+ * clips per file. One line per character and method; the exit status is 1 if a number was not finite or skin was lost,
+ * and 2 if a character was refused. scripts/assets.sh runs it over the assets folder. */
 #include "base/base.h"
 #include "supple/supple.h"
 
@@ -17,7 +17,7 @@
 
 enum { METHOD_LIMIT = 16, PARAM_LIMIT = 64 };
 static const double FPS = 30.0;
-/* Farther from its place by linear blending than this, in sizes of the character, a vertex has been lost. */
+/* Distance from linear blend skinning, in sizes of the character, beyond which a vertex counts as lost. */
 static const double LOST = 0.5;
 
 typedef struct checker {
@@ -36,7 +36,7 @@ typedef struct run {
     sup_clip *motion;
     sup_pose *pose;
     sup_instance *instance, *linear;
-    float *positions, *blended; /* [vertex_count*3] by the method and by linear blending */
+    float *positions, *blended; /* [vertex_count*3] by the method and by linear blend skinning */
     int64_t frames, nonfinite;
     double bind_ms, step_ms, stretch, away;
 } run;
@@ -57,7 +57,7 @@ static float *scaled(const float *from, size_t count, double scale)
     return to;
 }
 
-/* The same character in another unit of length. The copies that it is made of are kept: the program ends soon. */
+/* The same character in another unit of length. Its arrays are leaked: the program ends soon. */
 static sup_result scale_character(checker *c, sup_character **character, sup_error *error)
 {
     sup_character copy = **character, *made = NULL;
@@ -79,7 +79,7 @@ static sup_result scale_character(checker *c, sup_character **character, sup_err
     for (int32_t m = 0; m < copy.morph_count; m++) {
         morphs[m] = copy.morphs[m];
         morphs[m].positions =
-            scaled(morphs[m].positions, 3 * (size_t)copy.primitives[morphs[m].part].vertex_count, c->scale);
+            scaled(morphs[m].positions, 3 * (size_t)copy.primitives[morphs[m].primitive].vertex_count, c->scale);
     }
     for (int32_t k = 0; k < copy.clip_count; k++) {
         clips[k] = copy.clips[k];
@@ -114,8 +114,8 @@ static double edge_length(const float *p, int32_t a, int32_t b)
     return sqrt(sum);
 }
 
-/* Numbers of one frame: what is not finite, how far edges of a length that counts were stretched, what was lost. */
-static void look(run *r)
+/* Statistics of one frame: non-finite values, stretch of edges that are not tiny, lost vertices. */
+static void inspect_frame(run *r)
 {
     const sup_rig *rig = r->rig;
     for (size_t i = 0; i < 3 * (size_t)rig->vertex_count; i++)
@@ -147,7 +147,7 @@ static sup_result play_clip(run *r, const sup_clip *clip)
         if (result == SUP_OK) result = sup_instance_step(r->instance, r->pose, (float)(f == 0 ? 0.0 : 1.0 / FPS), &out);
         r->step_ms += now_ms() - began;
         if (result == SUP_OK) result = sup_instance_step(r->linear, r->pose, 0.0f, &blended);
-        if (result == SUP_OK) look(r);
+        if (result == SUP_OK) inspect_frame(r);
         r->frames++;
     }
     return result;
@@ -237,7 +237,7 @@ static bool add_method(checker *c, const sup_method *method)
     return true;
 }
 
-/* False when the arguments make no sense. */
+/* Returns false for invalid arguments. */
 static bool take_option(checker *c, const char *option, const char *value)
 {
     char name[64];

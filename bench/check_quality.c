@@ -1,16 +1,17 @@
-/* check_quality.c - how well bent joints keep their volume and how much of the skin crosses itself, rows for the manual.
+/* check_quality.c - volume loss of bent joints and self-intersections of the skin, as table rows for the manual.
  *
  *     check_quality bends
  *     check_quality crossings [INPUT CLIP]...
  *     check_quality rest [INPUT CLIP]...
  *
- * bends: elbow and knee of the built-in characters: volume of the skin around the joint over that at rest
- * (`bend_volume` of docs/measures.md) in the frame whose angle between the two bones is nearest 120 degrees, and the least
- * of every fourth frame of the motion, 60 a second. crossings: crossing pairs of triangles, summed over all frames of a clip, 30 a
- * second, without and with contact; INPUT is a file, or scene:NAME. Without any: all motions of scene:human. rest: the skeleton stops in
- * the middle of a clip for two seconds: how long until no shown vertex moves by 1e-5 of the size in a frame, 60 a second,
- * and the farthest of a frame of the second second; then, after the whole clip and three seconds in the rest pose, how far
- * the skin is from where it was at rest. */
+ * bends: elbow and knee of the built-in characters: volume of the skin around the joint relative to rest (`bend_volume`
+ * of docs/measures.md) in the frame whose angle between the two bones is nearest 120 degrees, and the minimum over
+ * every fourth frame of the motion, at 60 frames a second.
+ * crossings: crossing pairs of triangles, summed over all frames of a clip at 30 frames a second, without and with
+ * contact; INPUT is a file, or scene:NAME. Default: all motions of scene:human.
+ * rest: the skeleton stops in the middle of a clip for two seconds: time until no render vertex moves by 1e-5 of the
+ * size in a frame, at 60 frames a second, and the largest displacement in a frame of the second second; then, after the
+ * whole clip and three seconds in the rest pose, the distance of the skin from its initial position. */
 #include "supple/supple.h"
 
 #include <math.h>
@@ -18,19 +19,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct way {
+typedef struct variant {
     const char *title, *method, *param, *value; /* param NULL: defaults */
-} way;
+} variant;
 
-static const way ways[] = {{"linear", "linear", NULL, NULL},
-                           {"dualquat", "dualquat", NULL, NULL},
-                           {"projective", "projective", NULL, NULL},
-                           {"contact=off", "projective", "contact", "off"},
-                           {"volume=0", "projective", "volume", "0"}};
-enum { WAYS = sizeof ways / sizeof ways[0], PARAM_LIMIT = 64, CONTACT_ON = 2, CONTACT_OFF = 3 };
-enum { EVERY = 4 };               /* frames of a bend, for its least volume */
-enum { REST_RATE = 60 };          /* frames a second where rest is looked at */
-static const double STILL = 1e-5; /* of the size: what moves less in a frame is still */
+static const variant variants[] = {{"linear", "linear", NULL, NULL},
+                                   {"dualquat", "dualquat", NULL, NULL},
+                                   {"projective", "projective", NULL, NULL},
+                                   {"contact=off", "projective", "contact", "off"},
+                                   {"volume=0", "projective", "volume", "0"}};
+enum { VARIANTS = sizeof variants / sizeof variants[0], PARAM_LIMIT = 64, CONTACT_ON = 2, CONTACT_OFF = 3 };
+enum { EVERY = 4 };               /* frames of a bend that are measured, for its minimum volume */
+enum { REST_RATE = 60 };          /* frames a second of the rest check */
+static const double STILL = 1e-5; /* of the size: skin that moves less in a frame is at rest */
 
 typedef struct player {
     sup_context context;
@@ -81,7 +82,7 @@ static void close_player(player *p)
     sup_character_destroy(p->character);
 }
 
-static sup_instance *start(const player *p, const way *w, sup_model **model)
+static sup_instance *start(const player *p, const variant *w, sup_model **model)
 {
     const sup_method *method = sup_method_find(w->method);
     double values[PARAM_LIMIT];
@@ -106,8 +107,8 @@ static void play(player *p, sup_instance *instance, const sup_clip *clip, double
     must(sup_instance_step(instance, p->pose, f == 0 ? 0.0f : (float)(1.0 / fps), &out), &error);
 }
 
-/* Measures it. */
-static sup_frame_measure judge(player *p)
+/* Measures the current frame. */
+static sup_frame_measure measure_frame(player *p)
 {
     sup_frame_measure measure = {0};
     sup_error error = {0};
@@ -141,7 +142,7 @@ static double dot(const double a[3], const double b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Degrees between the bone of a joint and that of its parent, 0 when they are in line. */
+/* Degrees between the bone of a joint and that of its parent, 0 if they are aligned. */
 static double angle_at(const player *p, int32_t joint)
 {
     const sup_rig *rig = p->rig;
@@ -175,19 +176,19 @@ static void check_bend(const sup_context *context, const bend *b)
         at = f;
     }
     printf("| %s, `%s` %s, %d, %.1f; widest %.1f |", b->name, b->scene, b->clip, (int)at, nearest, widest);
-    for (int w = 0; w < WAYS; w++) {
+    for (int w = 0; w < VARIANTS; w++) {
         sup_model *model = NULL;
-        sup_instance *instance = start(&p, &ways[w], &model);
-        double here = 1.0, least = INFINITY;
+        sup_instance *instance = start(&p, &variants[w], &model);
+        double here = 1.0, smallest = INFINITY;
         for (int32_t f = 0; f < frames; f++) {
             play(&p, instance, clip, fps, f);
             if (f != at && f % EVERY != 0) continue;
-            judge(&p);
+            measure_frame(&p);
             double volume = p.volumes[2 * joint + 1];
             if (f == at) here = volume;
-            least = fmin(least, volume);
+            smallest = fmin(smallest, volume);
         }
-        printf(" %.3f, %.3f |", here, least);
+        printf(" %.3f, %.3f |", here, smallest);
         fflush(stdout);
         sup_instance_destroy(instance);
         sup_model_destroy(model);
@@ -204,10 +205,10 @@ static void check_crossings(player *p, const char *input, const sup_clip *clip)
     double stretch[2] = {0.0, 0.0}, fps = 30.0;
     for (int on = 0; on < 2; on++) {
         sup_model *model = NULL;
-        sup_instance *instance = start(p, &ways[on != 0 ? CONTACT_ON : CONTACT_OFF], &model);
+        sup_instance *instance = start(p, &variants[on != 0 ? CONTACT_ON : CONTACT_OFF], &model);
         for (int32_t f = 0; f < sup_clip_frame_count(clip, fps); f++) {
             play(p, instance, clip, fps, f);
-            sup_frame_measure m = judge(p);
+            sup_frame_measure m = measure_frame(p);
             pairs[on] += m.intersections;
             apart[on] += m.intersections - m.close_intersections;
             stretch[on] = fmax(stretch[on], m.stretch_max);
@@ -225,18 +226,18 @@ static void check_crossings(player *p, const char *input, const sup_clip *clip)
 
 static double farthest_move(const player *p, const float *from)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (size_t i = 0; i < (size_t)p->rig->vertex_count * 3; i += 3) {
         double d[3];
         for (size_t k = 0; k < 3; k++)
             d[k] = (double)p->positions[i + k] - (double)from[i + k];
-        most = fmax(most, sqrt(dot(d, d)));
+        largest = fmax(largest, sqrt(dot(d, d)));
     }
-    return most / (double)p->rig->size;
+    return largest / (double)p->rig->size;
 }
 
-/* The skeleton stands as it is for `frames`. Returns the frame from which on nothing moves farther than STILL; the farthest
- * of the last half goes to `late`. */
+/* Keeps the pose for `frames`. Returns the frame from which on nothing moves farther than STILL; `late` becomes the
+ * largest displacement in the last half. */
 static int32_t stand(player *p, sup_instance *instance, int32_t frames, double *late)
 {
     sup_skin_out out = {.positions = p->positions};
@@ -260,7 +261,7 @@ static int32_t stand(player *p, sup_instance *instance, int32_t frames, double *
 static void check_rest(player *p, const char *input, const sup_clip *clip)
 {
     sup_model *model = NULL;
-    sup_instance *instance = start(p, &ways[CONTACT_ON], &model);
+    sup_instance *instance = start(p, &variants[CONTACT_ON], &model);
     int32_t frames = sup_clip_frame_count(clip, REST_RATE), still = 0;
     double late = 0.0, unused = 0.0;
     float *rest = malloc((size_t)p->rig->vertex_count * 3 * sizeof(float));
@@ -286,7 +287,7 @@ static void check_rest(player *p, const char *input, const sup_clip *clip)
 
 typedef void check_fn(player *p, const char *input, const sup_clip *clip);
 
-/* `check` for every INPUT CLIP, or for all motions of scene:human. */
+/* Runs `check` for every INPUT CLIP, or for all motions of scene:human. */
 static void check_clips(const sup_context *context, int count, char **inputs, check_fn *check)
 {
     for (int i = 0; i + 1 < count; i += 2) {
@@ -319,9 +320,9 @@ int main(int argc, char **argv)
     must(sup_thread_pool_create(0, &pool, &error), &error);
     context.tasks = sup_thread_pool_tasks(pool);
     if (strcmp(argv[1], "bends") == 0) {
-        printf("volume at 120 degrees, least of the motion\n| joint, motion, frame, angle |");
-        for (int w = 0; w < WAYS; w++)
-            printf(" %s |", ways[w].title);
+        printf("volume at 120 degrees, minimum of the motion\n| joint, motion, frame, angle |");
+        for (int w = 0; w < VARIANTS; w++)
+            printf(" %s |", variants[w].title);
         printf("\n");
         for (size_t i = 0; i < sizeof bends / sizeof bends[0]; i++)
             check_bend(&context, &bends[i]);
@@ -329,7 +330,7 @@ int main(int argc, char **argv)
         printf("| motion | pairs off, on | fewer | apart off, on | fewer | largest stretch off, on |\n");
         check_clips(&context, argc - 2, argv + 2, check_crossings);
     } else {
-        printf("| motion | still after, s | farthest move of the second second | off at rest |\n");
+        printf("| motion | at rest after, s | largest displacement in the second second | distance at rest |\n");
         check_clips(&context, argc - 2, argv + 2, check_rest);
     }
     sup_thread_pool_destroy(pool);

@@ -48,6 +48,12 @@ foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS)
     endif()
   endforeach()
 endforeach()
-# Divisions and roots to two units in the last place, and numbers below 1e-38 are zero: the steps correct themselves. 1675: a pragma of gcc's.
+# Divisions and roots to two units in the last place, and numbers below 1e-38 are zero: the steps correct themselves.
+# 1675: a pragma of gcc's.
 target_compile_options(supple_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-prec-div=false;-prec-sqrt=false;-ftz=true;-diag-suppress=1675;-Xcompiler=-fvisibility=hidden>")
+# The warnings of C that C++ has as well. nvcc warns about device code, the host's compiler about the rest.
+target_compile_options(supple_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow,-Wconversion,-Wvla>")
+if(SUPPLE_WERROR)
+  target_compile_options(supple_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>")
+endif()

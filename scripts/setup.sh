@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing of the Debian packages that a target needs: scripts/setup.sh build|test|studio
+# Installs what is missing of the Debian packages that a target needs: scripts/setup.sh build|test|check|studio
 # Asks dpkg and the PATH first; touches the network only when something is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,6 +8,7 @@ target=${1:-build}
 # A line per need: package, and what shows that it is there already however it came (a command, or a file).
 build_needs='
 gcc            command gcc
+g++            command g++
 libc6-dev      file /usr/include/stdio.h
 cmake          command cmake
 ninja-build    command ninja
@@ -28,13 +29,15 @@ wasi-libc        file /usr/include/wasm32-wasi/stdio.h
 libclang-rt-dev-wasm32  wasm builtins
 '
 test_needs="$build_needs$studio_needs"'
-g++              command g++
-clang-tidy       command clang-tidy
 clang-format     command clang-format
-libclang-rt-dev  runtime asan fuzzer tsan
 pkg-config       command pkg-config
 shellcheck       command shellcheck
 chromium         command chromium
+'
+check_needs="$test_needs"'
+clang-tidy       command clang-tidy
+libclang-rt-dev  runtime asan fuzzer tsan
+abigail-tools    command abidiff
 '
 
 is_there() { # kind, names...
@@ -58,9 +61,10 @@ missing=()
 case $target in
 build) needs=$build_needs ;;
 test) needs=$test_needs ;;
+check) needs=$check_needs ;;
 studio) needs=$studio_needs ;;
 *)
-    echo "setup: say what to set up: scripts/setup.sh build|test|studio" >&2
+    echo "setup: say what to set up: scripts/setup.sh build|test|check|studio" >&2
     exit 1
     ;;
 esac
@@ -104,6 +108,7 @@ if [ ${#missing[@]} -gt 0 ]; then
                 echo "setup: going on without $package: the WebAssembly package is not built and its tests are skipped." >&2
                 ;;
             chromium) echo "setup: going on without Chromium: the tests of the studio are skipped." >&2 ;;
+            abigail-tools) echo "setup: going on without abidiff: the ABI is not compared with the last release." >&2 ;;
             ffmpeg) echo "setup: going on without ffmpeg: no films can be made." >&2 ;;
             *)
                 echo "setup: the packages above could not be installed; is the network there?" >&2
@@ -125,7 +130,7 @@ fetch_npm() { # folder, what it is
         echo "setup: $2 could not be fetched; tests that need it are skipped." >&2
     fi
 }
-if [ "$target" = test ]; then
+if [ "$target" = test ] || [ "$target" = check ]; then
     fetch_npm tests/validator "the glTF validator"
 fi
 if [ "$target" != build ]; then fetch_npm web "three.js and Vite"; fi

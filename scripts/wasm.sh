@@ -7,6 +7,7 @@ mkdir -p web/dist
 cp build-wasm/supple.wasm web/dist/supple.wasm
 strip=$(command -v llvm-strip || compgen -c llvm-strip- | sort -V | tail -n 1)
 "$strip" web/dist/supple.wasm
+cp third_party/meshoptimizer/LICENSE.md web/dist/meshoptimizer.LICENSE.md # its decoder is in supple.wasm
 if command -v node >/dev/null 2>&1; then
     node scripts/shrink_wasm.mjs web/dist/supple.wasm web/dist/supple.wasm
 fi

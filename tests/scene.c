@@ -1,4 +1,5 @@
-/* scene.c - making a character takes longer than most tests with it, so what was made is kept until the program ends. */
+/* scene.c - building a character takes longer than most tests, so built characters are cached until the program
+ * ends. */
 #include "scene.h"
 #include "test.h"
 
@@ -35,16 +36,16 @@ const char *const test_characters[TEST_CHARACTERS] = {
 
 enum { KEPT_MOST = 64 };
 
-typedef struct kept_scene {
+typedef struct cached_scene {
     char name[32];
     double resolution;
     sup_character *character;
-} kept_scene;
+} cached_scene;
 
-static kept_scene kept[KEPT_MOST];
+static cached_scene kept[KEPT_MOST];
 static int kept_count;
 
-static void forget(void)
+static void free_cache(void)
 {
     while (kept_count > 0)
         sup_character_destroy(kept[--kept_count].character);
@@ -64,11 +65,11 @@ sup_character *test_scene(const char *name, double resolution)
     const sup_character *source = find(name, resolution);
     if (source == NULL) {
         CHECK(kept_count < KEPT_MOST && strlen(name) < sizeof kept[0].name);
-        kept_scene *made = &kept[kept_count];
+        cached_scene *made = &kept[kept_count];
         CHECK_OK(sup_scene_create(NULL, name, resolution, &made->character, &error), error);
         strcpy(made->name, name);
         made->resolution = resolution;
-        if (kept_count++ == 0) atexit(forget);
+        if (kept_count++ == 0) atexit(free_cache);
         source = made->character;
     }
     CHECK_OK(sup_character_create(NULL, source, &copy, &error), error);

@@ -1,18 +1,18 @@
-/* scene.h - characters for tests: the built-in ones, each made once a program, and the names of those that are files; and an
- * allocator that refuses. */
+/* scene.h - characters for tests: built-in scenes, each built once per program, and the names of asset files; an
+ * allocator that fails. */
 #ifndef SUP_TESTS_SCENE_H
 #define SUP_TESTS_SCENE_H
 
 #include "supple/scenes.h"
 
-/* The test fails when there is no such scene. The caller destroys it. */
+/* The test fails when there is no such scene. The caller destroys the character. */
 sup_character *test_scene(const char *name, double resolution);
 
-/* Every character of the assets, as test_asset takes it. */
+/* Every character of the assets, as a path for test_asset. */
 enum { TEST_CHARACTERS = 28 };
 extern const char *const test_characters[TEST_CHARACTERS];
 
-/* Refuses its `fail_at`-th allocation, counted from 0, and counts what is open. */
+/* Fails the `fail_at`-th allocation, counted from 0, and counts live allocations. */
 typedef struct failing_allocator {
     int calls, fail_at, open;
 } failing_allocator;

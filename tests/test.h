@@ -1,4 +1,4 @@
-/* test.h - the whole test framework: TEST(name) { CHECK(...); } in any number of files, main() in test.c.
+/* test.h - the test framework: TEST(name) { CHECK(...); } in any number of files, main() in test.c.
  *
  * A test stops at its first failed check. SKIP("why") ends a test without counting it as passed. A program prints a
  * line per failure and one closing line "N passed, N failed, N skipped"; arguments select tests by substring. */
@@ -59,7 +59,7 @@ void test_skip(const char *reason) __attribute__((noreturn));
             test_fail(__FILE__, __LINE__, "%s = \"%s\", expected \"%s\"", #a, check_a ? check_a : "(null)", \
                       check_b ? check_b : "(null)");                                                        \
     } while (0)
-/* A sup_result that must be SUP_OK; `error` is the sup_error that was passed. */
+/* Fails unless the sup_result is SUP_OK; `error` is the sup_error that was passed to the call. */
 #define CHECK_OK(call, error)                                                                                 \
     do {                                                                                                      \
         int check_r = (int)(call);                                                                            \
@@ -68,10 +68,10 @@ void test_skip(const char *reason) __attribute__((noreturn));
     } while (0)
 #define SKIP(reason) test_skip(reason)
 
-/* Path of a file under the shared assets folder, or a skip that names it when it is not there. The folder is
- * $SUPPLE_ASSETS, else ../shared/assets beside the source tree. The text lives until the next call. */
+/* Path of a file under the shared assets folder, or skips the test with its name when it does not exist. The folder is
+ * $SUPPLE_ASSETS, else ../shared/assets next to the source tree. The text is valid until the next call. */
 const char *test_asset(const char *relative);
-/* Path of a file of this test program under the build tree; an older file there is removed. Lives for 8 calls. */
+/* Path of a file of this test program in the build tree; removes an older file. The text is valid for 8 calls. */
 const char *test_temp(const char *name);
 
 #endif

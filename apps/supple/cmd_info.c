@@ -128,7 +128,7 @@ static void json_parts(app_json *json, const info_report *report)
         app_json_integer(json, "node", part->node);
         app_json_text(json, "node_name", character->nodes[part->node].name);
         app_json_integer(json, "mesh", part->mesh);
-        app_json_integer(json, "primitive", part->primitive);
+        app_json_integer(json, "primitive", part->index_in_mesh);
         app_json_index(json, "material", part->material);
         app_json_index(json, "skin", part->skin);
         app_json_object_end(json);

@@ -380,7 +380,7 @@ static void write_settings(FILE *file, const app_contest *contest)
     write_setting(file, "frames", text);
     snprintf(text, sizeof text, "%d", (int)contest->take->session.context.tasks.worker_count);
     write_setting(file, "threads", text);
-    snprintf(text, sizeof text, "%d.%d.%d", SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+    snprintf(text, sizeof text, "%d.%d.%d", SUPPLE_VERSION_MAJOR, SUPPLE_VERSION_MINOR, SUPPLE_VERSION_PATCH);
     write_setting(file, "Supple", text);
     write_setting(file, "processor", machine.processor);
     snprintf(text, sizeof text, "%d", machine.cores);

@@ -63,7 +63,7 @@ static int parse_shape(app_obstacles *o, app_session *session, const char *given
     if (strncmp(text, "mesh:", 5) == 0 && text[5] != '\0') return load_mesh(o, session, text + 5, index);
     if (strncmp(text, "plane:", 6) == 0 && parse_numbers(text + 6, ",,:,,", 6, n))
         *collider = sup_collider_plane((sup_vec3){n[0], n[1], n[2]}, (sup_vec3){n[3], n[4], n[5]});
-    else if (strncmp(text, "sphere:", 5) == 0 && parse_numbers(text + 5, ",,:", 4, n))
+    else if (strncmp(text, "sphere:", 7) == 0 && parse_numbers(text + 7, ",,:", 4, n))
         *collider = sup_collider_sphere((sup_vec3){n[0], n[1], n[2]}, n[3]);
     else if (strncmp(text, "capsule:", 8) == 0 && parse_numbers(text + 8, ",,:,,:", 7, n))
         *collider = sup_collider_capsule((sup_vec3){n[0], n[1], n[2]}, (sup_vec3){n[3], n[4], n[5]}, n[6]);

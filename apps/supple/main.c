@@ -50,7 +50,7 @@ static int print_help(void)
 {
     printf("Supple %d.%d.%d: a skin mesh and a skeleton in, skinned motion out.\n\n"
            "Usage: supple VERB [arguments]\n\n",
-           SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+           SUPPLE_VERSION_MAJOR, SUPPLE_VERSION_MINOR, SUPPLE_VERSION_PATCH);
     for (int i = 0; i < VERB_COUNT; i++)
         printf("  %-8s %-16s %s\n", verbs[i].name, verbs[i].usage, verbs[i].summary);
     printf("\n'supple VERB --help' explains a verb; 'man supple' has it all.\n\n"
@@ -64,7 +64,7 @@ static int print_help(void)
 
 static int print_version(void)
 {
-    printf("supple %d.%d.%d\n", SUP_VERSION_MAJOR, SUP_VERSION_MINOR, SUP_VERSION_PATCH);
+    printf("supple %d.%d.%d\n", SUPPLE_VERSION_MAJOR, SUPPLE_VERSION_MINOR, SUPPLE_VERSION_PATCH);
     return APP_DONE;
 }
 

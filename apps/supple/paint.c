@@ -179,8 +179,8 @@ static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float 
     if (!(value >= (double)map->minimum && value <= (double)map->maximum))
         return app_usage("--paint %s: The map %s takes numbers from %g to %g, not %g.", s->text, map->name,
                          (double)map->minimum, (double)map->maximum, value);
-    if (strncmp(source, "sphere:", 5) == 0)
-        status = make_sphere(s, rig, source + 5, mask);
+    if (strncmp(source, "sphere:", 7) == 0)
+        status = make_sphere(s, rig, source + 7, mask);
     else if (strncmp(source, "joint:", 6) == 0)
         status = make_joint(s, rig, source + 6, mask);
     else if (strncmp(source, "part:", 5) == 0)

@@ -26,9 +26,9 @@
 #define SUP_API SUP_EXTERN
 #endif
 
-#define SUP_VERSION_MAJOR 0
-#define SUP_VERSION_MINOR 1
-#define SUP_VERSION_PATCH 0
+#define SUPPLE_VERSION_MAJOR 0
+#define SUPPLE_VERSION_MINOR 1
+#define SUPPLE_VERSION_PATCH 0
 
 /* Version of the library that was linked, as major * 10000 + minor * 100 + patch: compare it with the header's. */
 SUP_API int32_t sup_version(void);

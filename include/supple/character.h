@@ -1,59 +1,60 @@
-/* character.h - a character as its file has it: nodes, parts, bones, weights, clips. Plain data to read.
+/* character.h - a character as stored in its file: nodes, primitives, bones, weights, clips. Plain data, read-only.
  *
- * A character comes from a file (load.h), from a built-in scene (scenes.h) or from arrays (sup_character_create).
- * All vertices of all parts stand in one order, which every output keeps: parts by node index, primitives in order,
- * vertices in accessor order. Indices are int32_t, -1 means none. */
+ * A character comes from a file (load.h), from a built-in scene (scenes.h) or from arrays (sup_character_create). The
+ * vertices of all primitives are in one order, which every output keeps: by node index, then by primitive of the node's
+ * mesh, then by accessor order. Indices are int32_t, -1 means none. */
 #ifndef SUPPLE_CHARACTER_H
 #define SUPPLE_CHARACTER_H
 
 #include "supple/math.h"
 
-/* One node of the scene: a joint, a mesh, a helper, or several of them. Node indices are the file's own. */
+/* One node of the scene: a joint, a mesh node, a helper, or a combination. Node indices are the file's own. */
 typedef struct sup_node {
     const char *name;   /* "" when the file has none */
     int32_t parent;     /* node, -1 for a root */
     sup_transform rest; /* local transform in the file's rest pose */
-    bool is_joint;      /* some bone uses it, or it is part of a bare skeleton */
+    bool is_joint;      /* a bone refers to it, or the file is a skeleton without a mesh */
 } sup_node;
 
-/* A joint as a skin sees it. Bone b moves a vertex v by world(node) * inverse_bind * v. */
+/* A joint of a skin. Bone b transforms a vertex v by world(node) * inverse_bind * v. */
 typedef struct sup_bone {
     int32_t node;
     sup_mat34 inverse_bind; /* mesh space -> joint space */
 } sup_bone;
 
-/* A set of bones: those in [bone_first, bone_first + bone_count). */
+/* A set of bones: [bone_first, bone_first + bone_count). */
 typedef struct sup_skin {
     const char *name;
     int32_t bone_first, bone_count;
 } sup_skin;
 
-/* One primitive of one mesh at one node: what has one material and one set of vertex arrays. */
+/* One primitive of one mesh at one node: one material and one set of vertex arrays. */
 typedef struct sup_primitive {
-    const char *name;        /* of the mesh, or of the node when the mesh has none */
-    int32_t node;            /* node that carries the mesh */
-    int32_t mesh, primitive; /* indices in the file */
-    int32_t skin;            /* -1: rigid, moves with its node */
-    int32_t material;        /* index in the file, -1 for none */
+    const char *name;      /* of the mesh, or of the node when the mesh has none */
+    int32_t node;          /* node of the mesh */
+    int32_t mesh;          /* index in the file */
+    int32_t index_in_mesh; /* of the primitive, in the file's mesh */
+    int32_t skin;          /* -1: rigid, follows its node */
+    int32_t material;      /* index in the file, -1 for none */
     int32_t vertex_first, vertex_count;
     int32_t triangle_first, triangle_count;
 } sup_primitive;
 
-/* A morph target of the input: offsets of one part's vertices before skinning. */
+/* A morph target of the input: vertex offsets of one primitive, applied before skinning. */
 typedef struct sup_morph {
     const char *name;
-    int32_t part;
-    int32_t weight; /* index into sup_pose.morph_weights: targets of one mesh instance share them */
+    int32_t primitive;
+    int32_t weight; /* index into sup_pose.morph_weights; shared by the primitives of one mesh instance */
     float default_weight;
-    const float *positions; /* [part.vertex_count*3] offsets, mesh space, or NULL */
-    const float *normals;   /* [part.vertex_count*3] offsets, or NULL */
+    const float *positions; /* [primitive.vertex_count*3] offsets, mesh space, or NULL */
+    const float *normals;   /* [primitive.vertex_count*3] offsets, or NULL */
 } sup_morph;
 
 typedef enum sup_channel_target {
-    SUP_CHANNEL_TRANSLATION, /* 3 values a key */
-    SUP_CHANNEL_ROTATION,    /* 4 values a key, quaternion x y z w */
-    SUP_CHANNEL_SCALE,       /* 3 values a key */
-    SUP_CHANNEL_MORPH        /* 1 value a key: the weight of one morph slot */
+    SUP_CHANNEL_TRANSLATION, /* 3 values per key */
+    SUP_CHANNEL_ROTATION,    /* 4 values per key, quaternion x y z w */
+    SUP_CHANNEL_SCALE,       /* 3 values per key */
+    SUP_CHANNEL_MORPH        /* 1 value per key: the weight of one morph slot */
 } sup_channel_target;
 
 typedef enum sup_interpolation {
@@ -80,7 +81,7 @@ typedef struct sup_clip {
 
 typedef struct sup_character {
     const char *name;
-    float unit_metres; /* length of one unit in metres when the format says so, else 0 */
+    float unit_metres; /* length of one unit in metres if the format specifies it, else 0 */
 
     int32_t node_count;
     const sup_node *nodes;
@@ -95,21 +96,21 @@ typedef struct sup_character {
 
     int32_t vertex_count;
     const float *positions; /* [vertex_count*3] mesh space */
-    const float *normals;   /* [vertex_count*3] unit, or NULL when no part has normals; zero where a part has none */
-    const float *tangents;  /* [vertex_count*4] w = handedness, or NULL; zero where a part has none */
+    const float *normals;   /* [vertex_count*3] unit length, or NULL; zero where a primitive has none */
+    const float *tangents;  /* [vertex_count*4] w = handedness, or NULL; zero where a primitive has none */
     const float *texcoords; /* [vertex_count*2] first set, or NULL */
-    /* Surfaces under the skin, vertex by vertex: the line from skin to muscle to bone (method "anatomy"). A vertex that
-     * has nothing under it has its own position in both. */
+    /* Surfaces under the skin, per vertex: the line from skin to muscle to bone (method "anatomy"). A vertex without
+     * tissue under it has its own position in both. */
     const float *muscle_positions; /* [vertex_count*3] mesh space, or NULL */
     const float *bone_positions;   /* [vertex_count*3] mesh space, or NULL */
-    const int32_t
-        *bone_holders; /* [vertex_count] bone that the bone surface goes with here, -1: it slides over joints and
-                                  * organs; NULL: the influences say */
+    /* [vertex_count] bone that the bone surface is attached to; -1: not attached, it slides over joints and organs.
+     * NULL: use the influences. */
+    const int32_t *bone_holders;
     int32_t triangle_count;
     const int32_t *triangles; /* [triangle_count*3] character-wide vertex indices */
 
-    /* Influences of vertex v are [influence_first[v], influence_first[v+1]): as the file has them, not repaired.
-     * A vertex of a part without a skin has none. */
+    /* Influences of vertex v are [influence_first[v], influence_first[v+1]): as stored in the file, not repaired. A
+     * vertex of a primitive without a skin has none. */
     const int32_t *influence_first; /* [vertex_count+1] */
     const int32_t *influence_bone;  /* character-wide bone indices, in range */
     const float *influence_weight;
@@ -120,21 +121,22 @@ typedef struct sup_character {
     int32_t clip_count;
     const sup_clip *clips;
 
-    const char *extras; /* JSON text of the asset's own extras (glTF's asset.extras), or NULL */
+    const char *extras; /* JSON text of glTF's asset.extras, or NULL */
 
-    /* What must survive the trip: the glTF document and its buffers, for the writers. NULL for other formats. */
+    /* The source glTF document and its buffers, for the writers. NULL for other formats. */
     const struct sup_document *document;
-    struct sup_character_storage *storage; /* the library's own */
+    struct sup_character_storage *storage; /* internal */
 } sup_character;
 
-/* A character from arrays: fill a sup_character with pointers of your own (unused ones NULL, node_order and
- * storage ignored) and it is checked and copied. */
+/* Creates a character from arrays: fill a sup_character with your pointers (NULL where unused; node_order and storage
+ * are ignored). The arrays are checked and copied. */
 SUP_API sup_result sup_character_create(const sup_context *context, const sup_character *source,
                                         sup_character **character, sup_error *error);
 SUP_API void sup_character_destroy(sup_character *character);
 
-/* The mesh of one character on the skeleton of another (a mesh file and a .skel). The parts get a skin over all
- * of the skeleton's joints, with the bind pose as they stand and no influences: the rig makes the weights. */
+/* Joins the mesh of one character with the skeleton of another (a mesh file and a .skel). Each primitive gets a skin
+ * over all joints of the skeleton, bound in the current pose, without influences: sup_rig_create computes the
+ * weights. */
 SUP_API sup_result sup_character_join(const sup_context *context, const sup_character *mesh,
                                       const sup_character *skeleton, sup_character **character, sup_error *error);
 
@@ -142,7 +144,7 @@ SUP_API sup_result sup_character_join(const sup_context *context, const sup_char
 SUP_API int32_t sup_character_find_node(const sup_character *character, const char *name);
 SUP_API int32_t sup_character_find_clip(const sup_character *character, const char *name);
 
-/* A clip made outside a character, such as a retargeted motion. */
+/* Frees a clip that does not belong to a character, such as a retargeted motion. */
 SUP_API void sup_clip_destroy(sup_clip *clip);
 
 #endif

@@ -1,14 +1,13 @@
-/* supple.h - Supple: character skinning that looks alive, in C.
+/* supple.h - Supple: physics-based and geometric character skinning, in C.
  *
- * A skin mesh and a skeleton go in; skinned motion comes out. The road that data walks, and the header of each
- * station, to be read top to bottom:
+ * Input: a skin mesh and a skeleton. Output: skinned motion. The stages of the pipeline and their headers, in order:
  *
  *     load      file -> sup_character        load.h, character.h     (scenes.h: built-in characters)
  *     rig       character -> sup_rig         rig.h                   one welded skin, checked, with weights
- *               (what an artist marks on it: paint.h; how fields are composed: operator.h)
- *     bind      rig + method -> sup_model    method.h, model.h       once; immutable, shareable, one block
+ *               (painted maps: paint.h; composition operators: operator.h)
+ *     bind      rig + method -> sup_model    method.h, model.h       once; immutable, shareable, one memory block
  *     pose      clip + time -> sup_pose      pose.h                  joint transforms
- *     deform    model -> sup_instance        deform.h, collider.h    a step per frame
+ *     deform    model -> sup_instance        deform.h, collider.h    one step per frame
  *     output    skin -> files                output.h
  *
  * The shortest program is one call (samples/bake.c):
@@ -19,14 +18,14 @@
  *         sup_bake(NULL, character, NULL, "dancer_baked.glb", NULL, &error);
  *     sup_character_destroy(character);
  *
- * An engine takes the steps itself (samples/engine.c): sup_rig_create, sup_bind, sup_instance_create once, then
+ * An engine calls the stages itself (samples/engine.c): sup_rig_create, sup_bind, sup_instance_create once, then
  * sup_pose_sample (or its own joint transforms) and sup_instance_step into its own buffers each frame.
  *
- * Rules that hold everywhere
- *   - Functions that can fail return sup_result; a sup_error, where you pass one, says what, where and what to do.
+ * Conventions
+ *   - Functions that can fail return sup_result; a sup_error, if passed, says what is wrong, where and what to do.
  *   - A NULL context or def means defaults; a zero member of a def means its default.
- *   - What sup_x_create gives, sup_x_destroy frees; destroying NULL is allowed.
- *   - A step allocates nothing, and gives the same bits for any number of threads.
+ *   - sup_x_destroy frees what sup_x_create returned; destroying NULL is allowed.
+ *   - A step allocates no memory and its result is bit-identical for any number of threads.
  *   - Lengths are in the file's own units, angles in radians, time in seconds. */
 #ifndef SUPPLE_H
 #define SUPPLE_H

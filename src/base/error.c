@@ -5,7 +5,7 @@
 
 int32_t sup_version(void)
 {
-    return SUP_VERSION_MAJOR * 10000 + SUP_VERSION_MINOR * 100 + SUP_VERSION_PATCH;
+    return SUPPLE_VERSION_MAJOR * 10000 + SUPPLE_VERSION_MINOR * 100 + SUPPLE_VERSION_PATCH;
 }
 
 const char *sup_result_name(sup_result result)

@@ -1,4 +1,4 @@
-/* character.c - the character object: memory, checks that every station relies on, look-ups. */
+/* character.c - the character object: memory, validation that every later stage relies on, look-ups. */
 #include "character/character.h"
 
 #include "math/affine.h"
@@ -53,7 +53,7 @@ static bool transform_finite(sup_transform t)
     return all_finite(values, 10);
 }
 
-/* Breadth first from the roots, so parents come before children; nodes on a cycle are never reached. */
+/* Breadth first from the roots: parents come before children; nodes on a cycle are not reached. */
 static sup_result order_nodes(sup_character *character, const char *where, sup_error *error)
 {
     int32_t count = character->node_count;
@@ -78,7 +78,7 @@ static sup_result order_nodes(sup_character *character, const char *where, sup_e
             order[filled++] = child;
     if (filled != count)
         return sup_fail(error, SUP_ERROR_FORMAT, "character.node.cycle", where,
-                        "The node hierarchy has a cycle: %d of %d nodes hang on no root.", count - filled, count);
+                        "The node hierarchy has a cycle: %d of %d nodes have no root.", count - filled, count);
     character->node_order = order;
     return SUP_OK;
 }
@@ -92,10 +92,10 @@ static sup_result finish_nodes(sup_character *character, const char *where, sup_
         if (node->name == NULL) node->name = "";
         if (node->parent < -1 || node->parent >= character->node_count)
             return sup_fail(error, SUP_ERROR_FORMAT, "character.node.parent", where,
-                            "Node %d names the parent %d, which does not exist.", i, node->parent);
+                            "Node %d refers to parent %d, which does not exist.", i, node->parent);
         if (!transform_finite(node->rest))
             return sup_fail(error, SUP_ERROR_FORMAT, "character.node.nonfinite", where,
-                            "The transform of node %d (%s) has a number that is not finite.", i, node->name);
+                            "The transform of node %d (%s) has a non-finite number.", i, node->name);
     }
     return order_nodes(character, where, error);
 }
@@ -106,7 +106,7 @@ static sup_result finish_bones(sup_character *character, const char *where, sup_
         const sup_bone *bone = &character->bones[i];
         if (bone->node < 0 || bone->node >= character->node_count)
             return sup_fail(error, SUP_ERROR_FORMAT, "character.bone.node", where,
-                            "Bone %d names the node %d, which does not exist.", i, bone->node);
+                            "Bone %d refers to node %d, which does not exist.", i, bone->node);
         ((sup_node *)&character->nodes[bone->node])->is_joint = true;
     }
     for (int32_t i = 0; i < character->skin_count; i++) {
@@ -114,35 +114,37 @@ static sup_result finish_bones(sup_character *character, const char *where, sup_
         if (skin->name == NULL) skin->name = "";
         if (!in_range(skin->bone_first, skin->bone_count, character->bone_count))
             return sup_fail(error, SUP_ERROR_FORMAT, "character.skin.range", where,
-                            "Skin %d uses bones that do not exist.", i);
+                            "Skin %d refers to bones that do not exist.", i);
     }
     return SUP_OK;
 }
 
-static sup_result finish_parts(sup_character *character, const char *where, sup_error *error)
+static sup_result finish_primitives(sup_character *character, const char *where, sup_error *error)
 {
     int32_t vertex = 0, triangle = 0;
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        sup_primitive *part = (sup_primitive *)&character->primitives[i];
-        if (part->name == NULL) part->name = "";
-        bool ok = part->node >= 0 && part->node < character->node_count && part->skin >= -1 &&
-                  part->skin < character->skin_count && part->vertex_first == vertex &&
-                  part->triangle_first == triangle && in_range(vertex, part->vertex_count, character->vertex_count) &&
-                  in_range(triangle, part->triangle_count, character->triangle_count);
+        sup_primitive *primitive = (sup_primitive *)&character->primitives[i];
+        if (primitive->name == NULL) primitive->name = "";
+        bool ok = primitive->node >= 0 && primitive->node < character->node_count && primitive->skin >= -1 &&
+                  primitive->skin < character->skin_count && primitive->vertex_first == vertex &&
+                  primitive->triangle_first == triangle &&
+                  in_range(vertex, primitive->vertex_count, character->vertex_count) &&
+                  in_range(triangle, primitive->triangle_count, character->triangle_count);
         if (!ok)
-            return sup_fail(error, SUP_ERROR_FORMAT, "character.part.range", where,
-                            "Part %d (%s) names a node, skin, vertex or triangle that does not exist.", i, part->name);
-        vertex += part->vertex_count;
-        triangle += part->triangle_count;
-        for (int32_t k = part->triangle_first * 3; k < triangle * 3; k++)
-            if (character->triangles[k] < part->vertex_first || character->triangles[k] >= vertex)
+            return sup_fail(error, SUP_ERROR_FORMAT, "character.primitive.range", where,
+                            "Primitive %d (%s) refers to a node, skin, vertex or triangle that does not exist.", i,
+                            primitive->name);
+        vertex += primitive->vertex_count;
+        triangle += primitive->triangle_count;
+        for (int32_t k = primitive->triangle_first * 3; k < triangle * 3; k++)
+            if (character->triangles[k] < primitive->vertex_first || character->triangles[k] >= vertex)
                 return sup_fail(error, SUP_ERROR_FORMAT, "character.triangle.range", where,
-                                "Triangle %d of part %d (%s) names a vertex that does not exist.",
-                                k / 3 - part->triangle_first, i, part->name);
+                                "Triangle %d of primitive %d (%s) refers to a vertex outside the primitive.",
+                                k / 3 - primitive->triangle_first, i, primitive->name);
     }
     if (vertex != character->vertex_count || triangle != character->triangle_count)
-        return sup_fail(error, SUP_ERROR_FORMAT, "character.part.count", where,
-                        "The parts do not cover all vertices and triangles.");
+        return sup_fail(error, SUP_ERROR_FORMAT, "character.primitive.count", where,
+                        "The primitives do not cover all vertices and triangles.");
     if (character->vertex_count > 0 && character->positions == NULL)
         return sup_fail(error, SUP_ERROR_FORMAT, "character.positions", where, "The vertices have no positions.");
     return SUP_OK;
@@ -154,12 +156,11 @@ static sup_result finish_layers(const sup_character *character, const char *wher
     for (int32_t i = 0; i < 2; i++)
         if (layers[i] != NULL && !all_finite(layers[i], (size_t)character->vertex_count * 3))
             return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.nonfinite", where,
-                            "The %s surface under the skin has a number that is not finite.",
-                            i == 0 ? "muscle" : "bone");
+                            "The %s surface under the skin has a non-finite coordinate.", i == 0 ? "muscle" : "bone");
     for (int32_t v = 0; character->bone_holders != NULL && v < character->vertex_count; v++)
         if (character->bone_holders[v] < -1 || character->bone_holders[v] >= character->bone_count)
             return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.holder", where,
-                            "Vertex %d says that bone %d holds the surface under it, which does not exist.", v,
+                            "The bone surface at vertex %d is attached to bone %d, which does not exist.", v,
                             character->bone_holders[v]);
     return SUP_OK;
 }
@@ -179,7 +180,7 @@ static sup_result finish_influences(sup_character *character, const char *where,
         ok = character->influence_bone[k] >= 0 && character->influence_bone[k] < character->bone_count;
     return ok ? SUP_OK
               : sup_fail(error, SUP_ERROR_FORMAT, "character.influence.range", where,
-                         "An influence names a bone that does not exist.");
+                         "An influence refers to a bone that does not exist, or the influence offsets decrease.");
 }
 
 static sup_result finish_morphs(sup_character *character, const char *where, sup_error *error)
@@ -187,15 +188,15 @@ static sup_result finish_morphs(sup_character *character, const char *where, sup
     for (int32_t i = 0; i < character->morph_count; i++) {
         sup_morph *morph = (sup_morph *)&character->morphs[i];
         if (morph->name == NULL) morph->name = "";
-        bool ok = morph->part >= 0 && morph->part < character->primitive_count && morph->weight >= 0 &&
+        bool ok = morph->primitive >= 0 && morph->primitive < character->primitive_count && morph->weight >= 0 &&
                   morph->weight < character->morph_weight_count && isfinite(morph->default_weight);
-        size_t count = ok ? (size_t)character->primitives[morph->part].vertex_count * 3 : 0;
+        size_t count = ok ? (size_t)character->primitives[morph->primitive].vertex_count * 3 : 0;
         if (ok && morph->positions != NULL) ok = all_finite(morph->positions, count);
         if (ok && morph->normals != NULL) ok = all_finite(morph->normals, count);
         if (!ok)
             return sup_fail(
                 error, SUP_ERROR_FORMAT, "character.morph", where,
-                "Morph target %d (%s) names a part or weight that does not exist, or has a number that is not finite.",
+                "Morph target %d (%s) refers to a primitive or weight that does not exist, or has a non-finite number.",
                 i, morph->name);
     }
     return SUP_OK;
@@ -212,7 +213,7 @@ static sup_result check_channel(const sup_channel *channel, const sup_character 
     int32_t limit = channel->target == SUP_CHANNEL_MORPH ? character->morph_weight_count : character->node_count;
     if (channel->index < 0 || channel->index >= limit)
         return sup_fail(error, SUP_ERROR_FORMAT, "character.clip.target", where,
-                        "Clip \"%s\" moves a node or morph target that does not exist.", clip);
+                        "Clip \"%s\" animates a node or morph weight that does not exist.", clip);
     if (channel->key_count < 1)
         return sup_fail(error, SUP_ERROR_FORMAT, "character.clip.empty", where,
                         "Clip \"%s\" has a channel without keys.", clip);
@@ -220,11 +221,11 @@ static sup_result check_channel(const sup_channel *channel, const sup_character 
     if (channel->interpolation == SUP_INTERPOLATE_CUBIC) values *= 3;
     if (!all_finite(channel->times, (size_t)channel->key_count) || !all_finite(channel->values, values))
         return sup_fail(error, SUP_ERROR_FORMAT, "character.clip.nonfinite", where,
-                        "Clip \"%s\" has a key that is not finite.", clip);
+                        "Clip \"%s\" has a key with a non-finite time or value.", clip);
     for (int32_t k = 1; k < channel->key_count; k++)
         if (channel->times[k] < channel->times[k - 1])
             return sup_fail(error, SUP_ERROR_FORMAT, "character.clip.order", where,
-                            "Clip \"%s\" has keys that go back in time.", clip);
+                            "Clip \"%s\" has keys with decreasing times.", clip);
     return SUP_OK;
 }
 
@@ -249,7 +250,7 @@ sup_result sup_character_finish(sup_character *character, const char *where, sup
     if (character->name == NULL) character->name = "";
     sup_result result = finish_nodes(character, where, error);
     if (result == SUP_OK) result = finish_bones(character, where, error);
-    if (result == SUP_OK) result = finish_parts(character, where, error);
+    if (result == SUP_OK) result = finish_primitives(character, where, error);
     if (result == SUP_OK) result = finish_layers(character, where, error);
     if (result == SUP_OK) result = finish_influences(character, where, error);
     if (result == SUP_OK) result = finish_morphs(character, where, error);

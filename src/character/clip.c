@@ -1,9 +1,9 @@
-/* clip.c - clips that live outside a character. */
+/* clip.c - clips that do not belong to a character. */
 #include "character/character.h"
 
-/* The clip and what frees it, in one block. */
+/* The clip and its allocator, in one memory block. */
 typedef struct owned_clip {
-    sup_clip clip; /* first: the public pointer is the block's */
+    sup_clip clip; /* first: the public pointer is the address of the block */
     sup_allocator allocator;
     sup_arena arena;
 } owned_clip;

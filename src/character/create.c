@@ -1,9 +1,9 @@
-/* create.c - a character from the caller's arrays, and a mesh joined with a skeleton. */
+/* create.c - creates a character from the caller's arrays, or from a mesh and a skeleton. */
 #include "character/character.h"
 
 #include "math/affine.h"
 
-/* Copies `count` items into the character's arena; sets *failed when memory ran out. */
+/* Copies `count` items into the character's arena; sets *failed when out of memory. */
 static void *copy(sup_arena *arena, const void *source, int64_t count, size_t size, bool *failed)
 {
     if (source == NULL || count < 0) return NULL;
@@ -24,10 +24,10 @@ static void copy_mesh(sup_character *to, const sup_character *from, bool *failed
     sup_arena *arena = sup_character_arena(to);
     int64_t vertices = from->vertex_count;
     to->primitive_count = from->primitive_count;
-    sup_primitive *parts = copy(arena, from->primitives, from->primitive_count, sizeof *parts, failed);
-    for (int32_t i = 0; parts != NULL && i < to->primitive_count; i++)
-        parts[i].name = copy_name(arena, parts[i].name, failed);
-    to->primitives = parts;
+    sup_primitive *primitives = copy(arena, from->primitives, from->primitive_count, sizeof *primitives, failed);
+    for (int32_t i = 0; primitives != NULL && i < to->primitive_count; i++)
+        primitives[i].name = copy_name(arena, primitives[i].name, failed);
+    to->primitives = primitives;
     to->vertex_count = from->vertex_count;
     to->positions = copy(arena, from->positions, vertices * 3, sizeof(float), failed);
     to->normals = copy(arena, from->normals, vertices * 3, sizeof(float), failed);
@@ -44,7 +44,7 @@ static void copy_extras(sup_character *to, const sup_character *from, bool *fail
     if (from->extras != NULL) to->extras = copy_name(sup_character_arena(to), from->extras, failed);
 }
 
-/* The bones that hold the surface under the skin, where bones keep their numbers. */
+/* Attachments of the bone surface; only valid when bones keep their indices. */
 static void copy_holders(sup_character *to, const sup_character *from, bool *failed)
 {
     to->bone_holders = copy(sup_character_arena(to), from->bone_holders, from->vertex_count, sizeof(int32_t), failed);
@@ -84,8 +84,8 @@ static void copy_morphs(sup_character *to, const sup_character *from, bool *fail
     to->morph_count = from->morph_count;
     sup_morph *morphs = copy(arena, from->morphs, from->morph_count, sizeof *morphs, failed);
     for (int32_t i = 0; morphs != NULL && i < to->morph_count; i++) {
-        bool has_part = morphs[i].part >= 0 && morphs[i].part < from->primitive_count;
-        int64_t count = has_part ? (int64_t)from->primitives[morphs[i].part].vertex_count * 3 : 0;
+        bool has_primitive = morphs[i].primitive >= 0 && morphs[i].primitive < from->primitive_count;
+        int64_t count = has_primitive ? (int64_t)from->primitives[morphs[i].primitive].vertex_count * 3 : 0;
         morphs[i].name = copy_name(arena, morphs[i].name, failed);
         morphs[i].positions = copy(arena, morphs[i].positions, count, sizeof(float), failed);
         morphs[i].normals = copy(arena, morphs[i].normals, count, sizeof(float), failed);
@@ -114,8 +114,8 @@ static void copy_clips(sup_character *to, const sup_character *from, bool *faile
     to->clips = clips;
 }
 
-/* Finishes what was copied, or destroys it. */
-static sup_result deliver(sup_character *made, bool failed, sup_character **character, sup_error *error)
+/* Validates the copy and returns it, or destroys it. */
+static sup_result finish_or_destroy(sup_character *made, bool failed, sup_character **character, sup_error *error)
 {
     sup_result result =
         failed ? sup_fail_memory(error, "the character") : sup_character_finish(made, made->name, error);
@@ -132,7 +132,7 @@ sup_result sup_character_create(const sup_context *context, const sup_character 
 {
     if (source == NULL || character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_character_create needs a source and a place for the result.");
+                        "sup_character_create: source and character must not be NULL.");
     bool failed = false;
     sup_character *made = sup_character_begin(context);
     if (made == NULL) return sup_fail_memory(error, "the character");
@@ -145,7 +145,7 @@ sup_result sup_character_create(const sup_context *context, const sup_character 
     copy_influences(made, source, &failed);
     copy_morphs(made, source, &failed);
     copy_clips(made, source, &failed);
-    return deliver(made, failed, character, error);
+    return finish_or_destroy(made, failed, character, error);
 }
 
 /* World transforms of the rest pose, [node_count]. */
@@ -159,7 +159,7 @@ static void rest_world(const sup_character *character, sup_affine *world)
     }
 }
 
-/* Skeleton nodes first, then the mesh's own nodes, which stand still. */
+/* Skeleton nodes first, then the nodes of the mesh, which are not animated. */
 static void join_nodes(sup_character *made, const sup_character *mesh, bool *failed)
 {
     int32_t joints = made->node_count;
@@ -183,13 +183,13 @@ static void join_nodes(sup_character *made, const sup_character *mesh, bool *fai
         ((sup_primitive *)&made->primitives[i])->node += joints;
 }
 
-/* One skin over all joints for each part: a bone's inverse bind takes mesh space to the joint as both now stand. */
+/* One skin over all joints per primitive: the inverse bind matrix maps mesh space to joint space in the rest pose. */
 static sup_result join_skins(sup_character *made, const sup_character *mesh, const sup_character *skeleton,
                              sup_error *error)
 {
     sup_arena *arena = sup_character_arena(made);
-    size_t bones_wanted = sup_size_multiply((size_t)skeleton->node_count, (size_t)made->primitive_count);
-    sup_bone *bones = sup_arena_alloc(arena, bones_wanted, sizeof *bones);
+    size_t max_bones = sup_size_multiply((size_t)skeleton->node_count, (size_t)made->primitive_count);
+    sup_bone *bones = sup_arena_alloc(arena, max_bones, sizeof *bones);
     sup_skin *skins = sup_arena_alloc(arena, (size_t)made->primitive_count, sizeof *skins);
     sup_affine *mesh_world = sup_arena_alloc(arena, (size_t)mesh->node_count, sizeof *mesh_world);
     sup_affine *joint_world = sup_arena_alloc(arena, (size_t)skeleton->node_count, sizeof *joint_world);
@@ -205,7 +205,7 @@ static sup_result join_skins(sup_character *made, const sup_character *mesh, con
             if (!skeleton->nodes[j].is_joint) continue;
             if (!sup_affine_inverse(joint_world[j], &inverse))
                 return sup_fail(error, SUP_ERROR_DATA, "character.join.singular", skeleton->nodes[j].name,
-                                "A joint of the skeleton has a transform without inverse (zero scale).");
+                                "A joint of the skeleton has a singular transform (zero scale).");
             bones[filled].node = j;
             bones[filled].inverse_bind =
                 sup_affine_to_float(sup_affine_multiply(inverse, mesh_world[mesh->primitives[p].node]));
@@ -226,7 +226,7 @@ sup_result sup_character_join(const sup_context *context, const sup_character *m
 {
     if (mesh == NULL || skeleton == NULL || character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_character_join needs a mesh, a skeleton and a place for the result.");
+                        "sup_character_join: mesh, skeleton and character must not be NULL.");
     int32_t joints = 0;
     for (int32_t i = 0; i < skeleton->node_count; i++)
         joints += skeleton->nodes[i].is_joint ? 1 : 0;
@@ -252,5 +252,5 @@ sup_result sup_character_join(const sup_context *context, const sup_character *m
             return result;
         }
     }
-    return deliver(made, failed, character, error);
+    return finish_or_destroy(made, failed, character, error);
 }

@@ -37,17 +37,17 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
     for (int first = threadIdx.x % 32; first < max(max(s.part_count, local_rows), blocks); first += 32 * AT_A_TIME) {
         float v[AT_A_TIME][3]; /* all on the way at once */
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            const int i = first + 32 * k;
-            v[k][0] = i < s.part_count ? ours[i] : 0.0f;
-            v[k][1] = i < blocks ? rows[i] : 0.0f;
-            v[k][2] = i < local_rows ? near[i] : 0.0f;
+        for (int j = 0; j < AT_A_TIME; j++) {
+            const int i = first + 32 * j;
+            v[j][0] = i < s.part_count ? ours[i] : 0.0f;
+            v[j][1] = i < blocks ? rows[i] : 0.0f;
+            v[j][2] = i < local_rows ? near[i] : 0.0f;
         }
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            curvature += (double)v[k][0];
-            contacts += (double)v[k][1];
-            close |= v[k][2] > 0.0f;
+        for (int j = 0; j < AT_A_TIME; j++) {
+            curvature += (double)v[j][0];
+            contacts += (double)v[j][1];
+            close |= v[j][2] > 0.0f;
         }
     }
     contacts = warp_sum(contacts);

@@ -32,24 +32,24 @@ static __host__ __device__ int row_blocks(const sup_gpu_system &s)
 static __device__ cg_plan plan_back(const sup_gpu_system &s, const sup_gpu_state &st, int character, int turn, int k,
                                     int top_blocks)
 {
-    cg_plan plan = {0, 0, 0.0f};
-    plan.touches = touches(st, turn, character);
-    if (!plan.touches) return plan;
+    cg_plan back = {0, 0, 0.0f};
+    back.touches = touches(st, turn, character);
+    if (!back.touches) return back;
     sup_gpu_cg *cg = st.cg + (size_t)character * SUP_GPU_SOLVES;
     double rz = sum_rows(st, character, SUM_NEWEST, s.part_count + top_blocks);
     bool ended = !(rz > 0.0);
     if (k > 0) {
         double beta = rz / cg[k - 1].rz;
         ended = ended || cg[k - 1].ended || cg[k - 1].last || !(rz > CONTACT_SOLVED * cg[0].rz) || !isfinite(beta);
-        plan.factor = (float)beta;
+        back.factor = (float)beta;
     }
-    plan.active = !ended;
+    back.active = !ended;
     if (blockIdx.x == 0 && threadIdx.x % 32 == 0) {
         cg[k].rz = rz;
         cg[k].ended = ended;
         cg[k].last = 0;
     }
-    return plan;
+    return back;
 }
 
 template <int C, int T>
@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     if (C > 1 && !any_touches<C>(st, turn)) return;
     block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
-        cg_plan plan = plan_back(s, st, b.first + c, turn, k, top_blocks);
-        if (threadIdx.x % 32 == 0) plans[c] = plan;
+        cg_plan back = plan_back(s, st, b.first + c, turn, k, top_blocks);
+        if (threadIdx.x % 32 == 0) plans[c] = back;
     }
     __syncthreads();
     unsigned which = 0;
@@ -123,15 +123,15 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     block_view<C> b = open_block<C, T, false, false>(s, st, shared);
     unsigned which = 0;
     for (int c = threadIdx.x / 32; c < b.live; c += T / 32) {
-        cg_plan plan = {0, 0, 0.0f};
+        cg_plan next = {0, 0, 0.0f};
         sup_gpu_cg *last = st.cg + (size_t)(b.first + c) * SUP_GPU_SOLVES + k - 1;
         if (touches(st, turn, b.first + c) && !last->ended) {
             const cg_length length = step_length(s, st, b.first + c, k - 1, last->rz, row_blocks(s), s.part_count);
-            plan.factor = length.alpha;
-            plan.active = length.alpha != 0.0f && length.more && k < solves_of(st, b.first + c);
-            if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !plan.active;
+            next.factor = length.alpha;
+            next.active = length.alpha != 0.0f && length.more && k < solves_of(st, b.first + c);
+            if (blockIdx.x == 0 && threadIdx.x % 32 == 0) last->last = !next.active;
         }
-        if (threadIdx.x % 32 == 0) plans[c] = plan;
+        if (threadIdx.x % 32 == 0) plans[c] = next;
     }
     __syncthreads();
     for (int c = 0; c < b.live; c++)
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(ROW_THREADS)
         if (lane == 0) warps[j][threadIdx.x / 32] = product;
     }
     __syncthreads();
-    if (threadIdx.x > history) return;
+    if ((int)threadIdx.x > history) return;
     float total = 0.0f;
     for (int w = 0; w < ROW_THREADS / 32; w++)
         total += warps[threadIdx.x][w];

@@ -137,7 +137,7 @@ struct pull_view {
 static __device__ pull_view fetch_pull(const sup_gpu_system &s, const part_view &v)
 {
     pull_view p = {};
-    if (threadIdx.x >= v.places) return p;
+    if ((int)threadIdx.x >= v.places) return p;
     p.q = v.b.place(s.interior_count, threadIdx.x, p.own);
     p.begin = s.pull_first[p.q];
     p.end = s.pull_first[p.q + 1];

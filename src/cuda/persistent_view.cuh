@@ -48,7 +48,7 @@ struct alone_sizes {
         left = take(4 * (size_t)s.most_slots);
         y = take(4 * LIMIT);
         slots = take(4 * (size_t)s.most_slots);
-        force = take(forces > HALVES ? forces : HALVES);
+        force = take(forces > HALVES ? forces : (size_t)HALVES);
         columns = take((size_t)s.most_prisms);
         sums = take(32 * SUP_GPU_SUMS_ALL);
         x = take(3 * (size_t)s.most_local);
@@ -178,9 +178,9 @@ static __device__ tile_view open_tile(const sup_gpu_system &s, float *shared, co
     t.first_out = across * s.top_count + t.first_row;
 #pragma unroll 2
     for (int i = threadIdx.x * 4; i < t.row_count * top.columns; i += T * 4) {
-        const int row = i / top.columns, column = first_column + i - row * top.columns;
-        if (column < s.top_stride)
-            copy_chunk(numbers + i, s.top_inverse + (size_t)(t.first_row + row) * s.top_stride + column);
+        const int row = i / top.columns, at = first_column + i - row * top.columns;
+        if (at < s.top_stride)
+            copy_chunk(numbers + i, s.top_inverse + (size_t)(t.first_row + row) * s.top_stride + at);
         else
             *(float4 *)(numbers + i) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }

@@ -106,9 +106,9 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
             int character = min(first + c, count - 1);
             if (BRIEF) {
                 const float4 v = up.brief[(size_t)character * up.coarse_count + index];
-                const float at[3] = {v.x, v.y, v.z};
+                const float place[3] = {v.x, v.y, v.z};
                 for (int k = 0; k < 3; k++) {
-                    sum[c][k] = fmaf(w.x, at[k], sum[c][k]);
+                    sum[c][k] = fmaf(w.x, place[k], sum[c][k]);
                     sum[c][3 + k] = fmaf(w.w, half_above(__float_as_uint(v.w), k), sum[c][3 + k]);
                 }
                 continue;

@@ -22,7 +22,7 @@ extern "C" int sup_cuda_open(int32_t index, sup_cuda_device *device)
     if (error == cudaSuccess) error = cudaFree(NULL); /* makes the context */
     if (error != cudaSuccess) return (int)error;
     memset(device, 0, sizeof *device);
-    strncpy(device->name, p.name, sizeof device->name - 1);
+    memcpy(device->name, p.name, strnlen(p.name, sizeof device->name - 1));
     device->major = p.major;
     device->minor = p.minor;
     device->processors = p.cooperativeLaunch ? p.multiProcessorCount : 0;

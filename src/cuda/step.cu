@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     }
     block_view<C> b = open_block<C, T>(s, st, shared);
     if (C > 1) load_part<C, T>(s, shared);
-    if (C > 1 && threadIdx.x < b.live) plans[threadIdx.x] = st.control[turn & 1][b.first + threadIdx.x].plan;
+    if (C > 1 && (int)threadIdx.x < b.live) plans[threadIdx.x] = st.control[turn & 1][b.first + threadIdx.x].plan;
     __syncthreads();
     clear_rest(b);
     wait_inverse();
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
         any = any || !is_over(st, turn, c);
     if (!any) return;
     crowd_view b = open_crowd(s, st, shared);
-    if (threadIdx.x < b.live) views[threadIdx.x] = view_local(st, turn, b.first + threadIdx.x);
+    if ((int)threadIdx.x < b.live) views[threadIdx.x] = view_local(st, turn, b.first + threadIdx.x);
     __syncthreads();
     load_pack<CROWD_THREADS>(s, b.pack);
     clear_rest(b);

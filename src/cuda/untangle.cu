@@ -107,11 +107,11 @@ __global__ void __launch_bounds__(CHOOSE_THREADS)
     }
     __syncthreads();
     for (int base = 0; base < words && looks; base += CHOOSE_THREADS) {
-        const int own = base + (int)threadIdx.x;
-        uint32_t bits = own < words ? chosen[own] : 0u;
+        const int word = base + (int)threadIdx.x;
+        uint32_t bits = word < words ? chosen[word] : 0u;
         int all, at = frame.active_count + scan_block<CHOOSE_THREADS>(__popc(bits), warps, all);
         for (; bits != 0; bits &= bits - 1)
-            active[at++] = 32 * own + __ffs((int)bits) - 1;
+            active[at++] = 32 * word + __ffs((int)bits) - 1;
         frame.active_count += all;
     }
     if (threadIdx.x == 0) g.frame[character] = frame;

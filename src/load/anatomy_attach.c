@@ -1,4 +1,4 @@
-/* anatomy_attach.c - which joint carries which bone, from JSON: {"bone_to_joint": {"Left femur": "hip_l", ...}}. */
+/* anatomy_attach.c - assigns bones to joints from JSON: {"bone_to_joint": {"Left femur": "hip_l", ...}}. */
 #include "load/file.h"
 #include "load/json.h"
 #include "supple/anatomy.h"
@@ -10,19 +10,19 @@ static int32_t find_joint(const sup_joints *joints, const char *name)
     return -1;
 }
 
-static sup_result attach(const char *path, const sup_json *root, const sup_joints *joints, sup_anatomy_organ *parts,
-                         int32_t part_count, int32_t *attached, sup_error *error)
+static sup_result attach(const char *path, const sup_json *root, const sup_joints *joints, sup_anatomy_organ *organs,
+                         int32_t organ_count, int32_t *attached, sup_error *error)
 {
     const sup_json *table = sup_json_get(root, "bone_to_joint");
     if (!sup_json_is(table, SUP_JSON_OBJECT))
         return sup_fail(error, SUP_ERROR_FORMAT, "anatomy.attach", path,
-                        "Expected {\"bone_to_joint\": {BONE: JOINT, ...}}; there is no such table.");
+                        "The file has no object \"bone_to_joint\": expected {\"bone_to_joint\": {BONE: JOINT, ...}}.");
     int32_t count = 0;
-    for (int32_t p = 0; p < part_count; p++) {
-        if (parts[p].is_muscle) continue;
-        int32_t joint = find_joint(joints, sup_json_text(sup_json_get(table, parts[p].name)));
+    for (int32_t p = 0; p < organ_count; p++) {
+        if (organs[p].is_muscle) continue;
+        int32_t joint = find_joint(joints, sup_json_text(sup_json_get(table, organs[p].name)));
         if (joint < 0) continue;
-        parts[p].joint = joint;
+        organs[p].joint = joint;
         count++;
     }
     *attached = count;
@@ -30,7 +30,7 @@ static sup_result attach(const char *path, const sup_json *root, const sup_joint
 }
 
 sup_result sup_anatomy_attach(const sup_context *context, const char *path, const sup_joints *joints,
-                              sup_anatomy_organ *parts, int32_t part_count, int32_t *attached, sup_error *error)
+                              sup_anatomy_organ *organs, int32_t organ_count, int32_t *attached, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     void *data = NULL;
@@ -39,7 +39,7 @@ sup_result sup_anatomy_attach(const sup_context *context, const char *path, cons
     if (result != SUP_OK) return result;
     sup_json_tree tree = sup_json_tree_create(&resolved.allocator);
     result = sup_json_parse(&tree, path, (sup_bytes){data, size}, error);
-    if (result == SUP_OK) result = attach(path, tree.root, joints, parts, part_count, attached, error);
+    if (result == SUP_OK) result = attach(path, tree.root, joints, organs, organ_count, attached, error);
     sup_json_tree_destroy(&tree);
     sup_free(&resolved.allocator, data, size + 1);
     return result;

@@ -4,9 +4,9 @@
 
 #include "base/base.h"
 
-/* Bytes that `size` characters may hold at most. */
+/* Maximum number of bytes that `size` characters decode to. */
 size_t sup_base64_bound(size_t size);
-/* Decodes; padding at the end may be missing. False when a character or the length is wrong. `data` has room for
+/* Decodes; padding may be missing. False when a character or the length is invalid. The capacity of `data` is
  * sup_base64_bound(size) bytes. */
 bool sup_base64_decode(const char *text, size_t size, unsigned char *data, size_t *data_size);
 

@@ -1,4 +1,4 @@
-/* file.c - whole files into memory, and paths. */
+/* file.c - reads whole files into memory; path helpers. */
 #include "load/file.h"
 
 #include <errno.h>
@@ -8,24 +8,24 @@
 static sup_result fail_io(sup_error *error, const char *id, const char *path, const char *what, int reason)
 {
     return sup_fail(error, SUP_ERROR_IO, id, path, "%s: %s.", what,
-                    reason != 0 ? strerror(reason) : "it ended too early");
+                    reason != 0 ? strerror(reason) : "unexpected end of file");
 }
 
-/* Reads a stream of unknown length (a pipe, a device) piece by piece. */
+/* Reads a stream of unknown length (a pipe, a device) in chunks. */
 static sup_result read_stream(FILE *file, const char *path, const sup_allocator *allocator, void **data, size_t *size,
                               sup_error *error)
 {
     sup_array bytes = {.item_size = 1};
-    unsigned char piece[65536];
+    unsigned char chunk[65536];
     size_t got = 0;
     errno = 0;
-    while ((got = fread(piece, 1, sizeof piece, file)) > 0) {
-        unsigned char *place = sup_array_push(allocator, &bytes, got);
-        if (place == NULL) {
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0) {
+        unsigned char *slot = sup_array_push(allocator, &bytes, got);
+        if (slot == NULL) {
             sup_array_free(allocator, &bytes);
             return sup_fail_memory(error, path);
         }
-        memcpy(place, piece, got);
+        memcpy(slot, chunk, got);
     }
     if (ferror(file)) {
         int reason = errno;
@@ -66,7 +66,7 @@ sup_result sup_file_read(const char *path, const sup_allocator *allocator, void 
     struct stat status;
     if (stat(path, &status) != 0) return fail_io(error, "file.open", path, "The file cannot be opened", errno);
     if (S_ISDIR(status.st_mode))
-        return sup_fail(error, SUP_ERROR_IO, "file.folder", path, "This is a folder: name a file in it.");
+        return sup_fail(error, SUP_ERROR_IO, "file.folder", path, "This is a folder: give the path of a file.");
     FILE *file = fopen(path, "rb");
     if (file == NULL) return fail_io(error, "file.open", path, "The file cannot be opened", errno);
     sup_result result = S_ISREG(status.st_mode)
@@ -96,7 +96,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool sup_path_beside(const char *path, const char *name, bool is_uri, char *buffer, size_t size)
+bool sup_path_resolve(const char *path, const char *name, bool is_uri, char *buffer, size_t size)
 {
     const char *slash = strrchr(path, '/');
     size_t length = slash != NULL && name[0] != '/' ? (size_t)(slash - path) + 1 : 0;
@@ -115,7 +115,7 @@ bool sup_path_beside(const char *path, const char *name, bool is_uri, char *buff
     return true;
 }
 
-void sup_path_ending(const char *path, char *buffer, size_t size)
+void sup_path_extension(const char *path, char *buffer, size_t size)
 {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash != NULL ? slash : path, '.');
@@ -135,19 +135,19 @@ const char *sup_path_stem(sup_arena *arena, const char *path)
     return sup_arena_string_n(arena, name, dot != NULL && dot != name ? (size_t)(dot - name) : strlen(name));
 }
 
-sup_result sup_file_load(const sup_context *context, const char *path, sup_bytes_reader *read, void *place,
+sup_result sup_file_load(const sup_context *context, const char *path, sup_bytes_reader *read, void *result_out,
                          sup_error *error)
 {
-    if (path == NULL || place == NULL)
+    if (path == NULL || result_out == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "A path and a place for what is in the file are needed.");
+                        "The path and the result pointer must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     sup_error found = {0};
     void *data = NULL;
     size_t size = 0;
     sup_result result = sup_file_read(path, &resolved.allocator, &data, &size, error);
     if (result != SUP_OK) return result;
-    result = read(context, (sup_bytes){data, size}, place, &found);
+    result = read(context, (sup_bytes){data, size}, result_out, &found);
     sup_free(&resolved.allocator, data, size + 1);
     if (result == SUP_OK) return SUP_OK;
     if (found.where[0] == '\0') sup_format(found.where, sizeof found.where, "%s", path);

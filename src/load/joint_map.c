@@ -1,10 +1,10 @@
-/* joint_map.c - files of joint pairs for retargeting. */
+/* joint_map.c - reads files of joint pairs for retargeting. */
 #include "load/file.h"
 #include "load/text_cursor.h"
 
-/* The map and what frees it, in one block. */
+/* The map and its allocator, in one memory block. */
 typedef struct owned_map {
-    sup_joint_map map; /* first: the public pointer is the block's */
+    sup_joint_map map; /* first: the public pointer is the address of the block */
     sup_allocator allocator;
     sup_arena arena;
 } owned_map;
@@ -20,28 +20,29 @@ static sup_word trim(sup_word word)
     return word;
 }
 
-/* "target = source": names may hold spaces, so the sign parts them. */
+/* "target = source": names may contain spaces, so "=" is the separator. */
 static sup_result read_pair(sup_text_cursor *text, owned_map *owned, sup_array *targets, sup_array *sources,
                             sup_error *error)
 {
     sup_word line = sup_text_rest(text);
-    for (size_t i = 1; i < line.length; i++) /* a comment behind the pair; names may hold the sign itself */
+    for (size_t i = 1; i < line.length; i++) /* a comment after the pair; names may contain '#' itself */
         if (line.text[i] == '#' && (line.text[i - 1] == ' ' || line.text[i - 1] == '\t')) line.length = i;
-    const char *sign = memchr(line.text, '=', line.length);
-    if (sign == NULL)
+    const char *separator = memchr(line.text, '=', line.length);
+    if (separator == NULL)
         return sup_text_fail(text, error, "map.line", "Expected \"target_joint = source_joint\" on this line.");
-    sup_word target = trim((sup_word){line.text, (size_t)(sign - line.text)});
-    sup_word source = trim((sup_word){sign + 1, (size_t)(line.text + line.length - (sign + 1))});
+    sup_word target = trim((sup_word){line.text, (size_t)(separator - line.text)});
+    sup_word source = trim((sup_word){separator + 1, (size_t)(line.text + line.length - (separator + 1))});
     if (target.length == 0 || source.length == 0)
         return sup_text_fail(text, error, "map.line",
-                             "A joint has no name here; \"target_joint = -\" leaves a joint in its rest pose.");
+                             "A joint name is missing. Write \"target_joint = -\" to keep a joint in its rest pose.");
     const char **target_slot = sup_array_push(&owned->allocator, targets, 1);
     const char **source_slot = sup_array_push(&owned->allocator, sources, 1);
     if (target_slot == NULL || source_slot == NULL) return sup_fail_memory(error, "the joint map");
-    bool rests = source.length == 1 && source.text[0] == '-';
+    bool keeps_rest_pose = source.length == 1 && source.text[0] == '-';
     *target_slot = sup_arena_string_n(&owned->arena, target.text, target.length);
-    *source_slot = rests ? NULL : sup_arena_string_n(&owned->arena, source.text, source.length);
-    if (*target_slot == NULL || (!rests && *source_slot == NULL)) return sup_fail_memory(error, "the joint map");
+    *source_slot = keeps_rest_pose ? NULL : sup_arena_string_n(&owned->arena, source.text, source.length);
+    if (*target_slot == NULL || (!keeps_rest_pose && *source_slot == NULL))
+        return sup_fail_memory(error, "the joint map");
     return SUP_OK;
 }
 
@@ -49,7 +50,7 @@ static sup_result read_pairs(sup_text_cursor *text, owned_map *owned, sup_error 
 {
     sup_array targets = {.item_size = sizeof(char *)}, sources = {.item_size = sizeof(char *)};
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(text)) {
         result = read_pair(text, owned, &targets, &sources, error);
         sup_text_next_line(text);
     }
@@ -68,7 +69,7 @@ sup_result sup_joint_map_load(const sup_context *context, const char *path, sup_
 {
     if (path == NULL || map == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_joint_map_load needs a path and a place for the map.");
+                        "sup_joint_map_load: path and map must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     void *data;
     size_t size;

@@ -15,18 +15,18 @@ void sup_json_tree_destroy(sup_json_tree *tree)
     tree->root = NULL;
 }
 
-/* The parser works on its own copy of the text, which becomes the tree's: strings are unescaped where they stand (they
- * only ever shrink) and get their zero on the closing quote, numbers point at their digits. */
+/* The parser works on a copy of the text that belongs to the tree: strings are unescaped in place (they never grow) and
+ * are zero-terminated at the closing quote; numbers point at their digits. */
 typedef struct parser {
     sup_json_tree *tree;
     const sup_allocator *allocator;
     char *text, *at, *end;
     const char *where;
     sup_error *error;
-    sup_array values; /* sup_json *, items of the containers that are still open */
+    sup_array values; /* sup_json *, items of the open containers */
     int32_t depth;    /* open containers */
     sup_json *open[SUP_JSON_DEPTH];
-    size_t first[SUP_JSON_DEPTH]; /* where in `values` the items of each begin */
+    size_t first[SUP_JSON_DEPTH]; /* index in `values` of the first item of each */
 } parser;
 
 static sup_result fail_at(parser *p, const char *id, const char *at, const char *message)
@@ -36,7 +36,7 @@ static sup_result fail_at(parser *p, const char *id, const char *at, const char 
         column = *c == '\n' ? 1 : column + 1;
         line += *c == '\n' ? 1 : 0;
     }
-    return sup_fail(p->error, SUP_ERROR_FORMAT, id, p->where, "The JSON text is damaged in line %u, column %u: %s.",
+    return sup_fail(p->error, SUP_ERROR_FORMAT, id, p->where, "The JSON text is invalid at line %u, column %u: %s.",
                     line, column, message);
 }
 
@@ -74,7 +74,7 @@ static sup_result parse_number(parser *p, sup_json *value)
         while (digit(p))
             p->at++;
     }
-    if (!good) return fail_at(p, "json.number", p->at, "a number is written wrongly");
+    if (!good) return fail_at(p, "json.number", p->at, "malformed number");
     value->type = SUP_JSON_NUMBER;
     value->of.text = start;
     value->count = (uint32_t)(p->at - start);
@@ -118,7 +118,7 @@ static char *put_utf8(char *out, int32_t code)
     return out;
 }
 
-/* p->at is on the backslash. Halves of a surrogate pair that stand alone become U+FFFD. */
+/* p->at is at the backslash. Unpaired surrogates become U+FFFD. */
 static char *parse_escape(parser *p, char *out)
 {
     static const char names[] = "\"\\/bfnrt", codes[] = "\"\\/\b\f\n\r\t";
@@ -146,7 +146,7 @@ static char *parse_escape(parser *p, char *out)
     return put_utf8(out, code);
 }
 
-/* Bytes of the well-formed UTF-8 sequence at `at`, which starts with a byte of 0x80 or more; 0 when it is not one. */
+/* Length in bytes of the well-formed UTF-8 sequence at `at`, whose first byte is 0x80 or more; 0 when malformed. */
 static int32_t utf8_length(const unsigned char *at, const unsigned char *end)
 {
     int32_t length = at[0] >= 0xC2 && at[0] <= 0xDF   ? 2
@@ -161,22 +161,22 @@ static int32_t utf8_length(const unsigned char *at, const unsigned char *end)
     return overlong || beyond ? 0 : length;
 }
 
-/* p->at is on the opening quote. */
+/* p->at is at the opening quote. */
 static sup_result parse_string(parser *p, const char **text, uint32_t *size)
 {
     char *start = ++p->at, *out = start;
     for (;;) {
-        if (p->at >= p->end) return fail_at(p, "json.string", start, "a string has no end");
+        if (p->at >= p->end) return fail_at(p, "json.string", start, "unterminated string");
         unsigned char c = (unsigned char)*p->at;
         if (c == '"') break;
-        if (c < 0x20) return fail_at(p, "json.string", p->at, "a string has a control character in it");
+        if (c < 0x20) return fail_at(p, "json.string", p->at, "control character in a string");
         if (c == '\\') {
             out = parse_escape(p, out);
-            if (out == NULL) return fail_at(p, "json.escape", p->at, "an escape in a string is written wrongly");
+            if (out == NULL) return fail_at(p, "json.escape", p->at, "invalid escape in a string");
             continue;
         }
         int32_t length = c < 0x80 ? 1 : utf8_length((const unsigned char *)p->at, (const unsigned char *)p->end);
-        if (length == 0) return fail_at(p, "json.utf8", p->at, "a string is not UTF-8");
+        if (length == 0) return fail_at(p, "json.utf8", p->at, "invalid UTF-8 in a string");
         for (int32_t i = 0; i < length; i++)
             *out++ = *p->at++;
     }
@@ -195,10 +195,10 @@ static bool parse_word(parser *p, const char *word)
     return true;
 }
 
-/* A value that holds no others. */
+/* A value that is not a container. */
 static sup_result parse_scalar(parser *p, sup_json *value)
 {
-    if (p->at >= p->end) return fail_at(p, "json.end", p->at, "it ends too early");
+    if (p->at >= p->end) return fail_at(p, "json.end", p->at, "unexpected end of the text");
     char c = *p->at;
     if (c == '"') {
         value->type = SUP_JSON_STRING;
@@ -209,10 +209,10 @@ static sup_result parse_scalar(parser *p, sup_json *value)
     value->boolean = c == 't';
     if (parse_word(p, "true") || parse_word(p, "false")) return SUP_OK;
     value->type = SUP_JSON_NULL;
-    return parse_word(p, "null") ? SUP_OK : fail_at(p, "json.value", p->at, "a value was expected");
+    return parse_word(p, "null") ? SUP_OK : fail_at(p, "json.value", p->at, "expected a value");
 }
 
-/* The innermost container is whole: its items move from the stack to the arena. */
+/* The innermost container is complete: moves its items from the stack to the arena. */
 static sup_result close_container(parser *p)
 {
     sup_json *value = p->open[--p->depth];
@@ -225,18 +225,18 @@ static sup_result close_container(parser *p)
     return value->of.items != NULL ? SUP_OK : sup_fail_memory(p->error, "the JSON text");
 }
 
-/* One value, up to where its first item or the value's end is; containers are left open. */
+/* Parses one value up to its end, or up to the first item of a container, which stays open. */
 static sup_result parse_value(parser *p, const char *key, uint32_t key_size)
 {
     skip_space(p);
     sup_json *value = sup_arena_alloc(&p->tree->arena, 1, sizeof *value);
-    sup_json **place = sup_array_push(p->allocator, &p->values, 1);
-    if (value == NULL || place == NULL) return sup_fail_memory(p->error, "the JSON text");
-    *place = value;
+    sup_json **slot = sup_array_push(p->allocator, &p->values, 1);
+    if (value == NULL || slot == NULL) return sup_fail_memory(p->error, "the JSON text");
+    *slot = value;
     value->key = key;
     value->key_size = key_size;
     if (p->at >= p->end || (*p->at != '{' && *p->at != '[')) return parse_scalar(p, value);
-    if (p->depth == SUP_JSON_DEPTH) return fail_at(p, "json.depth", p->at, "it is nested too deep");
+    if (p->depth == SUP_JSON_DEPTH) return fail_at(p, "json.depth", p->at, "nested too deeply");
     value->type = *p->at == '{' ? SUP_JSON_OBJECT : SUP_JSON_ARRAY;
     p->at++;
     p->open[p->depth] = value;
@@ -256,18 +256,18 @@ static sup_result parse_item(parser *p)
     }
     if (!empty) {
         if (p->at >= p->end || *p->at != ',')
-            return fail_at(p, "json.comma", p->at, object ? "a comma or } was expected" : "a comma or ] was expected");
+            return fail_at(p, "json.comma", p->at, object ? "expected a comma or }" : "expected a comma or ]");
         p->at++;
     }
     if (!object) return parse_value(p, NULL, 0);
     skip_space(p);
-    if (p->at >= p->end || *p->at != '"') return fail_at(p, "json.key", p->at, "a member's name was expected");
+    if (p->at >= p->end || *p->at != '"') return fail_at(p, "json.key", p->at, "expected a member name");
     const char *key;
     uint32_t key_size;
     sup_result result = parse_string(p, &key, &key_size);
     if (result != SUP_OK) return result;
     skip_space(p);
-    if (p->at >= p->end || *p->at != ':') return fail_at(p, "json.colon", p->at, "a colon was expected");
+    if (p->at >= p->end || *p->at != ':') return fail_at(p, "json.colon", p->at, "expected a colon");
     p->at++;
     return parse_value(p, key, key_size);
 }
@@ -287,7 +287,7 @@ sup_result sup_json_parse(sup_json_tree *tree, const char *where, sup_bytes text
         result = parse_item(&p);
     if (result == SUP_OK) {
         skip_space(&p);
-        if (p.at != p.end) result = fail_at(&p, "json.trailing", p.at, "something follows its end");
+        if (p.at != p.end) result = fail_at(&p, "json.trailing", p.at, "text after the end of the document");
     }
     if (result == SUP_OK) memcpy(&tree->root, p.values.data, sizeof tree->root);
     sup_array_free(p.allocator, &p.values);
@@ -301,8 +301,8 @@ bool sup_json_is(const sup_json *value, sup_json_type type)
 
 int32_t sup_json_count(const sup_json *container)
 {
-    bool holds = sup_json_is(container, SUP_JSON_ARRAY) || sup_json_is(container, SUP_JSON_OBJECT);
-    return holds ? (int32_t)container->count : 0;
+    bool is_container = sup_json_is(container, SUP_JSON_ARRAY) || sup_json_is(container, SUP_JSON_OBJECT);
+    return is_container ? (int32_t)container->count : 0;
 }
 
 sup_json *sup_json_get(const sup_json *object, const char *key)

@@ -1,13 +1,12 @@
-/* json.h (internal) - a small strict JSON tree (RFC 8259): parse, look up, change, write again.
+/* json.h (internal) - a small strict JSON tree (RFC 8259): parse, look up, change, write.
  *
- * A tree owns one arena; every value lives in it until the tree is destroyed, and pointers to values stay good when
- * their container grows. The parser does not recurse, takes memory in proportion to the text and refuses nesting
- * deeper than SUP_JSON_DEPTH. Numbers keep the text they were read from, strings are UTF-8 with a length (a zero
- * follows), members keep their order, so what was not touched is written as it was read. Of members with the same
- * key the last one counts.
+ * A tree owns one arena; values live until the tree is destroyed, and pointers to values stay valid when their
+ * container grows. The parser does not recurse, uses memory in proportion to the text and rejects nesting deeper than
+ * SUP_JSON_DEPTH. Numbers keep their source text, strings are UTF-8 with a length (zero-terminated), members keep their
+ * order: unchanged values are written as they were read. Of members with equal keys the last one is used.
  *
- * Building: functions that need memory set tree->failed when there is none and return NULL, and NULL values are
- * passed through, so a writer builds everything and looks at `failed` once. */
+ * Building: functions that run out of memory set tree->failed and return NULL, and accept NULL values, so a writer
+ * builds the whole tree and checks `failed` once. */
 #ifndef SUP_LOAD_JSON_H
 #define SUP_LOAD_JSON_H
 
@@ -41,52 +40,52 @@ typedef struct sup_json {
 typedef struct sup_json_tree {
     sup_arena arena;
     sup_json *root;
-    bool failed; /* memory ran out while building */
+    bool failed; /* out of memory while building */
 } sup_json_tree;
 
-/* An empty tree (root NULL) to build in. Destroy it in any case; also fine after a failed parse. */
+/* An empty tree (root NULL). Must be destroyed, also after a failed parse. */
 sup_json_tree sup_json_tree_create(const sup_allocator *allocator);
 void sup_json_tree_destroy(sup_json_tree *tree);
 
-/* Parses the whole text (a byte order mark is skipped) into a tree that sup_json_tree_create made. `where` names the
- * file in messages, which also give line and column. */
+/* Parses the whole text (a byte order mark is skipped) into a tree from sup_json_tree_create. `where` is the file name
+ * in error messages, which include line and column. */
 sup_result sup_json_parse(sup_json_tree *tree, const char *where, sup_bytes text, sup_error *error);
 
-/* Appends the text of `value`, without spaces, to `text` (item_size 1). False when memory ran out or the value is
- * nested deeper than SUP_JSON_DEPTH. */
+/* Appends the text of `value`, without spaces, to `text` (item_size 1). False when out of memory or nested deeper than
+ * SUP_JSON_DEPTH. */
 bool sup_json_write(const sup_json *value, const sup_allocator *allocator, sup_array *text);
 
-/* --- Looking up: NULL goes in and comes out, so look-ups can be chained. --- */
-sup_json *sup_json_get(const sup_json *object, const char *key); /* NULL: no object, or no such member */
-sup_json *sup_json_at(const sup_json *array, int64_t index);     /* NULL: no array, or out of range */
-int32_t sup_json_count(const sup_json *container);               /* items of an array or object, else 0 */
-bool sup_json_is(const sup_json *value, sup_json_type type);     /* false for NULL */
-const char *sup_json_text(const sup_json *value);                /* of a string, else NULL */
-bool sup_json_equals(const sup_json *value, const char *text);   /* is a string with just that text */
-bool sup_json_double(const sup_json *value, double *number);     /* false, untouched: not a number */
-bool sup_json_integer(const sup_json *value, int64_t *number);   /* the same: not whole, or beyond 2^53 */
-bool sup_json_boolean(const sup_json *value, bool default_value);     /* `default_value` when it is not a boolean */
+/* --- Look-ups: NULL in gives NULL out, so look-ups can be chained. --- */
+sup_json *sup_json_get(const sup_json *object, const char *key);  /* NULL: not an object, or no such member */
+sup_json *sup_json_at(const sup_json *array, int64_t index);      /* NULL: not an array, or out of range */
+int32_t sup_json_count(const sup_json *container);                /* items of an array or object, else 0 */
+bool sup_json_is(const sup_json *value, sup_json_type type);      /* false for NULL */
+const char *sup_json_text(const sup_json *value);                 /* of a string, else NULL */
+bool sup_json_equals(const sup_json *value, const char *text);    /* is a string equal to `text` */
+bool sup_json_double(const sup_json *value, double *number);      /* not a number: false, *number unchanged */
+bool sup_json_integer(const sup_json *value, int64_t *number);    /* not an integer within 2^53: false */
+bool sup_json_boolean(const sup_json *value, bool default_value); /* `default_value` when not a boolean */
 
 /* --- Building. New values belong to the tree and to no container yet. --- */
 sup_json *sup_json_new_null(sup_json_tree *tree);
 sup_json *sup_json_new_bool(sup_json_tree *tree, bool boolean);
 sup_json *sup_json_new_integer(sup_json_tree *tree, int64_t number);
-sup_json *sup_json_new_double(sup_json_tree *tree, double number); /* null when not finite: JSON has no such number */
-sup_json *sup_json_new_float(sup_json_tree *tree, float number);   /* shortest text that gives the same float back */
+sup_json *sup_json_new_double(sup_json_tree *tree, double number); /* null when not finite: JSON cannot represent it */
+sup_json *sup_json_new_float(sup_json_tree *tree, float number);   /* shortest text that parses to the same float */
 sup_json *sup_json_new_string(sup_json_tree *tree, const char *text);
 sup_json *sup_json_new_array(sup_json_tree *tree);
 sup_json *sup_json_new_object(sup_json_tree *tree);
-sup_json *sup_json_copy(sup_json_tree *tree, const sup_json *value); /* deep, without its key; from any tree */
+sup_json *sup_json_copy(sup_json_tree *tree, const sup_json *value); /* deep copy without the key; from any tree */
 
-/* Puts `value` under `key`, in place of the member of that name or after the others, and returns it. A value must be
- * in one container only: copy it otherwise. */
+/* Sets member `key` to `value`, replacing an existing member or appending, and returns `value`. A value may be in one
+ * container only: copy it otherwise. */
 sup_json *sup_json_set(sup_json_tree *tree, sup_json *object, const char *key, sup_json *value);
-/* The member of that name when it is of that type (SUP_JSON_ARRAY or SUP_JSON_OBJECT), else a new one put there. */
-sup_json *sup_json_need(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type);
+/* Returns the member if it has that type (SUP_JSON_ARRAY or SUP_JSON_OBJECT), else sets it to a new empty container. */
+sup_json *sup_json_get_or_add(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type);
 void sup_json_remove(sup_json *object, const char *key);
-/* Adds at the end and returns the value; its index is the array's count - 1. */
+/* Appends and returns the value; its index is the array's count - 1. */
 sup_json *sup_json_append(sup_json_tree *tree, sup_json *array, sup_json *value);
-/* Puts `value` at an index that is there already. */
+/* Replaces the value at an existing index. */
 sup_json *sup_json_replace(sup_json_tree *tree, sup_json *array, int64_t index, sup_json *value);
 
 #endif

@@ -86,7 +86,8 @@ sup_json *sup_json_new_object(sup_json_tree *tree)
     return new_value(tree, SUP_JSON_OBJECT);
 }
 
-/* Room at the end of a container, doubling; older item arrays stay in the arena, at most as much again. */
+/* Appends a slot to a container, doubling its capacity; old item arrays stay in the arena (at most doubling its
+ * size). */
 static sup_json **add_item(sup_json_tree *tree, sup_json *container)
 {
     if (container->count == container->capacity) {
@@ -114,16 +115,16 @@ static sup_json **find_member(sup_json *object, const char *key, size_t size)
 static sup_json *set_member(sup_json_tree *tree, sup_json *object, const char *key, size_t size, sup_json *value)
 {
     if (value == NULL || !sup_json_is(object, SUP_JSON_OBJECT)) return NULL;
-    sup_json **place = find_member(object, key, size);
-    const char *name = place != NULL ? (*place)->key : sup_arena_string_n(&tree->arena, key, size);
-    if (place == NULL && name != NULL) place = add_item(tree, object);
-    if (name == NULL || place == NULL) {
+    sup_json **slot = find_member(object, key, size);
+    const char *name = slot != NULL ? (*slot)->key : sup_arena_string_n(&tree->arena, key, size);
+    if (slot == NULL && name != NULL) slot = add_item(tree, object);
+    if (name == NULL || slot == NULL) {
         tree->failed = true;
         return NULL;
     }
     value->key = name;
     value->key_size = (uint32_t)size;
-    *place = value;
+    *slot = value;
     return value;
 }
 
@@ -132,7 +133,7 @@ sup_json *sup_json_set(sup_json_tree *tree, sup_json *object, const char *key, s
     return set_member(tree, object, key, strlen(key), value);
 }
 
-sup_json *sup_json_need(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type)
+sup_json *sup_json_get_or_add(sup_json_tree *tree, sup_json *object, const char *key, sup_json_type type)
 {
     sup_json *member = sup_json_get(object, key);
     return sup_json_is(member, type) ? member : sup_json_set(tree, object, key, new_value(tree, type));
@@ -142,19 +143,19 @@ void sup_json_remove(sup_json *object, const char *key)
 {
     if (!sup_json_is(object, SUP_JSON_OBJECT)) return;
     size_t size = strlen(key);
-    uint32_t kept = 0;
+    uint32_t remaining = 0;
     for (uint32_t i = 0; i < object->count; i++) {
         sup_json *member = object->of.items[i];
-        if (member->key_size != size || memcmp(member->key, key, size) != 0) object->of.items[kept++] = member;
+        if (member->key_size != size || memcmp(member->key, key, size) != 0) object->of.items[remaining++] = member;
     }
-    object->count = kept;
+    object->count = remaining;
 }
 
 sup_json *sup_json_append(sup_json_tree *tree, sup_json *array, sup_json *value)
 {
-    sup_json **place = value != NULL && sup_json_is(array, SUP_JSON_ARRAY) ? add_item(tree, array) : NULL;
-    if (place == NULL) return NULL;
-    *place = value;
+    sup_json **slot = value != NULL && sup_json_is(array, SUP_JSON_ARRAY) ? add_item(tree, array) : NULL;
+    if (slot == NULL) return NULL;
+    *slot = value;
     return value;
 }
 
@@ -166,7 +167,7 @@ sup_json *sup_json_replace(sup_json_tree *tree, sup_json *array, int64_t index, 
     return value;
 }
 
-/* Depth is bounded: a tree that was parsed is never deeper than SUP_JSON_DEPTH. */
+/* Recursion depth is bounded: a parsed tree is never deeper than SUP_JSON_DEPTH. */
 static sup_json *copy_value(sup_json_tree *tree, const sup_json *value, int32_t depth)
 {
     if (value == NULL) return NULL;
@@ -179,15 +180,15 @@ static sup_json *copy_value(sup_json_tree *tree, const sup_json *value, int32_t 
     for (int32_t i = 0; i < sup_json_count(value) && !tree->failed; i++) {
         const sup_json *item = value->of.items[i];
         sup_json *made = copy_value(tree, item, depth + 1);
-        sup_json **place = made != NULL ? add_item(tree, copy) : NULL;
+        sup_json **slot = made != NULL ? add_item(tree, copy) : NULL;
         const char *key = item->key != NULL ? sup_arena_string_n(&tree->arena, item->key, item->key_size) : NULL;
-        if (place == NULL || (key == NULL && item->key != NULL)) {
+        if (slot == NULL || (key == NULL && item->key != NULL)) {
             tree->failed = true;
             return NULL;
         }
         made->key = key;
         made->key_size = item->key_size;
-        *place = made;
+        *slot = made;
     }
     return copy;
 }
@@ -199,13 +200,13 @@ sup_json *sup_json_copy(sup_json_tree *tree, const sup_json *value)
 
 static bool put(const sup_allocator *allocator, sup_array *text, const char *bytes, size_t size)
 {
-    char *place = sup_array_push(allocator, text, size);
-    if (place == NULL) return false;
-    if (size > 0) memcpy(place, bytes, size);
+    char *slot = sup_array_push(allocator, text, size);
+    if (slot == NULL) return false;
+    if (size > 0) memcpy(slot, bytes, size);
     return true;
 }
 
-/* UTF-8 stays as it is; quotes, backslashes and control characters are escaped. */
+/* UTF-8 is copied; quotes, backslashes and control characters are escaped. */
 static bool put_string(const sup_allocator *allocator, sup_array *text, const char *bytes, size_t size)
 {
     static const char named[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";

@@ -1,4 +1,4 @@
-/* load.c - sup_load and its relatives: from a path to the reader of its ending. */
+/* load.c - sup_load and related functions: select the reader by file extension. */
 #include "load/load.h"
 
 #include "load/file.h"
@@ -10,7 +10,7 @@ sup_load_def sup_default_load_def(void)
 }
 
 static const struct {
-    const char *ending;
+    const char *extension;
     sup_read_fn *read;
     bool is_mesh;
 } formats[] = {
@@ -21,21 +21,21 @@ static const struct {
 #endif
 };
 
-sup_read_fn *sup_reader_for(const char *ending)
+sup_read_fn *sup_reader_for(const char *extension)
 {
     for (int32_t i = 0; i < SUP_COUNT(formats); i++)
-        if (strcmp(formats[i].ending, ending) == 0) return formats[i].read;
+        if (strcmp(formats[i].extension, extension) == 0) return formats[i].read;
     return NULL;
 }
 
-bool sup_ending_is_mesh(const char *ending)
+bool sup_extension_is_mesh(const char *extension)
 {
     for (int32_t i = 0; i < SUP_COUNT(formats); i++)
-        if (strcmp(formats[i].ending, ending) == 0) return formats[i].is_mesh;
+        if (strcmp(formats[i].extension, extension) == 0) return formats[i].is_mesh;
     return false;
 }
 
-/* The bytes of one file, as a reader wants them. */
+/* The bytes of one file. */
 typedef struct loaded_file {
     void *data;
     size_t size;
@@ -80,43 +80,44 @@ sup_result sup_read_anim_path(const sup_read_input *input, const char *path, con
     return result;
 }
 
-/* The reader of the name's ending, or the caller's for endings that the library does not know. */
+/* The reader for the file extension, or the caller's reader for extensions that the library does not support. */
 static sup_result read_bytes(const sup_read_input *input, const sup_load_def *def, sup_character **character,
                              sup_error *error)
 {
-    char ending[16];
-    sup_path_ending(input->name, ending, sizeof ending);
-    sup_read_fn *fn = sup_reader_for(ending);
+    char extension[16];
+    sup_path_extension(input->name, extension, sizeof extension);
+    sup_read_fn *fn = sup_reader_for(extension);
     if (fn != NULL) return fn(input, character, error);
 #ifndef SUPPLE_SMALL
-    if (strcmp(ending, "anim") == 0)
+    if (strcmp(extension, "anim") == 0)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "load.motion", input->name,
-                        "This is a motion and has no character of its own: load it for a character.");
+                        "This is a motion file without a character: load it with sup_load_motion (supple: --motion).");
 #endif
     if (def != NULL && def->other != NULL) {
         sup_result result = def->other(def->other_user, input->context, input->name, input->bytes, character, error);
         if (result != SUP_ERROR_UNSUPPORTED) return result;
     }
-    return sup_fail(error, SUP_ERROR_UNSUPPORTED, "load.format", input->name,
-                    "The ending \"%s\" is not known. Known are .gltf .glb .obj .off .ply .stl .skel .bvh .ini%s.",
-                    ending, def != NULL && def->other != NULL ? " and those of the added reader" : "");
+    return sup_fail(
+        error, SUP_ERROR_UNSUPPORTED, "load.format", input->name,
+        "The file extension \"%s\" is not supported. Supported: .gltf .glb .obj .off .ply .stl .skel .bvh .ini%s.",
+        extension, def != NULL && def->other != NULL ? " and those of the additional reader" : "");
 }
 
-/* Puts a mesh on the skeleton that the def names. Frees `mesh`. */
+/* Joins a mesh with the skeleton of the def. Frees `mesh`. */
 static sup_result join_skeleton(const sup_read_input *input, const sup_load_def *def, sup_character *mesh,
                                 sup_character **character, sup_error *error)
 {
-    char ending[16];
+    char extension[16];
     sup_character *skeleton = NULL;
     sup_result result = SUP_OK;
-    sup_path_ending(def->skeleton, ending, sizeof ending);
-    sup_read_fn *fn = sup_reader_for(ending);
+    sup_path_extension(def->skeleton, extension, sizeof extension);
+    sup_read_fn *fn = sup_reader_for(extension);
     if (mesh->bone_count > 0)
         result = sup_fail(error, SUP_ERROR_ARGUMENT, "load.skeleton.twice", input->name,
-                          "The file has a skeleton of its own: leave out %s.", def->skeleton);
-    else if (fn == NULL || sup_ending_is_mesh(ending))
+                          "The file already has a skeleton: remove the additional skeleton %s.", def->skeleton);
+    else if (fn == NULL || sup_extension_is_mesh(extension))
         result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "load.skeleton", def->skeleton,
-                          "This is no skeleton that can be read: expected .skel or .bvh.");
+                          "This is not a supported skeleton file: expected .skel or .bvh.");
     else
         result = sup_read_path(input, def->skeleton, fn, &skeleton, error);
     if (result == SUP_OK) result = sup_character_join(input->context, mesh, skeleton, character, error);
@@ -132,7 +133,8 @@ static sup_result load_bytes(const sup_read_input *input, const sup_load_def *de
     sup_result result = read_bytes(input, def, &made, error);
     if (result != SUP_OK) return result;
     if (made == NULL)
-        return sup_fail(error, SUP_ERROR_DATA, "load.nothing", input->name, "The added reader made no character.");
+        return sup_fail(error, SUP_ERROR_DATA, "load.nothing", input->name,
+                        "The additional reader returned no character.");
     if (def != NULL && def->skeleton != NULL) return join_skeleton(input, def, made, character, error);
     *character = made;
     return SUP_OK;
@@ -143,7 +145,7 @@ sup_result sup_load(const sup_context *context, const char *path, const sup_load
 {
     if (path == NULL || character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_load needs a path and a place for the character.");
+                        "sup_load: path and character must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     sup_read_input input = {&resolved, path, {NULL, 0}, sup_file_reader_resolve(def)};
     loaded_file file = {0};
@@ -160,9 +162,9 @@ sup_result sup_load_memory(const sup_context *context, const char *name, sup_byt
 {
     if (name == NULL || character == NULL || (bytes.data == NULL && bytes.size > 0))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_load_memory needs a name, the bytes and a place for the character.");
+                        "sup_load_memory: name, bytes and character must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
-    /* Readers may look one byte ahead: a copy with a zero behind it. */
+    /* Readers may read one byte past the end: a zero-terminated copy. */
     char *copy = bytes.size < SIZE_MAX ? sup_alloc(&resolved.allocator, bytes.size + 1) : NULL;
     if (copy == NULL) return sup_fail_memory(error, name);
     if (bytes.size > 0) memcpy(copy, bytes.data, bytes.size);
@@ -179,23 +181,23 @@ sup_result sup_load_motion(const sup_context *context, const char *path, const s
 {
     if (path == NULL || target == NULL || clip == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_load_motion needs a path, a character and a place for the clip.");
-    char ending[16];
-    sup_path_ending(path, ending, sizeof ending);
+                        "sup_load_motion: path, target and clip must not be NULL.");
+    char extension[16];
+    sup_path_extension(path, extension, sizeof extension);
 #ifndef SUPPLE_SMALL
-    if (strcmp(ending, "anim") == 0) {
+    if (strcmp(extension, "anim") == 0) {
         sup_context resolved = sup_context_resolve(context);
         sup_read_input input = {&resolved, path, {NULL, 0}, sup_file_reader_resolve(def)};
         return sup_read_anim_path(&input, path, target, clip, error);
     }
 #endif
-    sup_load_def alone = def != NULL ? *def : sup_default_load_def();
-    alone.skeleton = NULL; /* that one is for the character */
+    sup_load_def motion_def = def != NULL ? *def : sup_default_load_def();
+    motion_def.skeleton = NULL; /* def->skeleton belongs to the character */
     sup_character *source = NULL;
-    sup_result result = sup_load(context, path, &alone, &source, error);
+    sup_result result = sup_load(context, path, &motion_def, &source, error);
     if (result != SUP_OK) return result;
     if (source == NULL || source->clip_count == 0)
-        result = sup_fail(error, SUP_ERROR_DATA, "motion.none", path, "The file has no motion.");
+        result = sup_fail(error, SUP_ERROR_DATA, "motion.none", path, "The file has no animation.");
     else
         result = sup_retarget(context, source, &source->clips[0], target, retarget, clip, error);
     sup_character_destroy(source);

@@ -1,15 +1,15 @@
-/* load.h (internal) - choosing the reader of a file, for sup_load and for files that name other files. */
+/* load.h (internal) - selects the reader of a file, for sup_load and for files that refer to other files. */
 #ifndef SUP_LOAD_LOAD_H
 #define SUP_LOAD_LOAD_H
 
 #include "load/read.h"
 
-/* The reader of an ending ("obj"), NULL for one that the library does not know. */
-sup_read_fn *sup_reader_for(const char *ending);
+/* The reader for a file extension ("obj"); NULL when not supported. */
+sup_read_fn *sup_reader_for(const char *extension);
 /* True for the mesh formats without a skeleton. */
-bool sup_ending_is_mesh(const char *ending);
+bool sup_extension_is_mesh(const char *extension);
 
-/* Reads the file `path` through input->reader and gives it to `fn` with that name. */
+/* Reads the file `path` with input->reader and passes it to `fn` under that name. */
 sup_result sup_read_path(const sup_read_input *input, const char *path, sup_read_fn *fn, sup_character **character,
                          sup_error *error);
 /* The same for an .anim file and the joints of `target`. */

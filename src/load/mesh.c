@@ -1,4 +1,4 @@
-/* mesh.c - from positions and polygons to a character of one node and one part. */
+/* mesh.c - makes a character of one node and one primitive from positions and polygons. */
 #include "load/mesh.h"
 
 #include "load/file.h"
@@ -41,21 +41,21 @@ static face_span face_at(const sup_mesh *mesh, size_t face)
     return (face_span){count > 0 ? corners + starts[face] : NULL, count};
 }
 
-/* Triangles and the largest number of corners of a face, or the first corner that is out of range. */
-static sup_result count_triangles(const sup_mesh *mesh, const char *name, int32_t *triangles, int32_t *widest,
+/* Counts triangles and the maximum corners per face; fails at the first corner that is out of range. */
+static sup_result count_triangles(const sup_mesh *mesh, const char *name, int32_t *triangles, int32_t *max_corners,
                                   sup_error *error)
 {
     int64_t count = 0, vertices = (int64_t)mesh->positions.count / 3;
-    *widest = 0;
+    *max_corners = 0;
     for (size_t f = 0; f < mesh->face_starts.count; f++) {
         face_span face = face_at(mesh, f);
         for (int32_t i = 0; i < face.count; i++)
             if (face.corners[i] < 0 || face.corners[i] >= vertices)
                 return sup_fail(error, SUP_ERROR_FORMAT, "mesh.face.range", name,
-                                "Face %zu names vertex %d (counted from 0), but the mesh has %lld vertices.", f,
+                                "Face %zu refers to vertex %d (counted from 0), but the mesh has %lld vertices.", f,
                                 face.corners[i], (long long)vertices);
         if (face.count >= 3) count += face.count - 2;
-        if (face.count > *widest) *widest = face.count;
+        if (face.count > *max_corners) *max_corners = face.count;
     }
     if (count > INT32_MAX / 3)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "mesh.size", name, "The mesh has too many triangles.");
@@ -79,21 +79,21 @@ static void fill_triangles(const sup_mesh *mesh, int32_t *scratch, int32_t *tria
 static sup_result make_triangles(const sup_read_input *input, const sup_mesh *mesh, sup_character *character,
                                  sup_error *error)
 {
-    int32_t widest;
-    sup_result result = count_triangles(mesh, input->name, &character->triangle_count, &widest, error);
+    int32_t max_corners;
+    sup_result result = count_triangles(mesh, input->name, &character->triangle_count, &max_corners, error);
     if (result != SUP_OK) return result;
     sup_arena *arena = sup_character_arena(character);
     int32_t *triangles = sup_arena_alloc(arena, (size_t)character->triangle_count * 3, sizeof *triangles);
-    int32_t *scratch = sup_alloc(&mesh->allocator, (size_t)widest * 2 * sizeof *scratch);
+    int32_t *scratch = sup_alloc(&mesh->allocator, (size_t)max_corners * 2 * sizeof *scratch);
     if (triangles != NULL && scratch != NULL) fill_triangles(mesh, scratch, triangles);
-    sup_free(&mesh->allocator, scratch, (size_t)widest * 2 * sizeof *scratch);
+    sup_free(&mesh->allocator, scratch, (size_t)max_corners * 2 * sizeof *scratch);
     if (triangles == NULL || scratch == NULL) return sup_fail_memory(error, "the triangles");
     character->triangles = triangles;
     return SUP_OK;
 }
 
-/* A copy in the arena, NULL for an empty array; *failed when memory ran out. */
-static const float *keep(sup_arena *arena, const sup_array *array, bool *failed)
+/* A copy in the arena, NULL for an empty array; sets *failed when out of memory. */
+static const float *copy_array(sup_arena *arena, const sup_array *array, bool *failed)
 {
     if (array->count == 0) return NULL;
     const float *copy = sup_arena_copy(arena, array->data, array->count, sizeof(float));
@@ -105,25 +105,25 @@ static sup_result fill(const sup_read_input *input, const sup_mesh *mesh, sup_ch
 {
     sup_arena *arena = sup_character_arena(character);
     sup_node *node = sup_arena_alloc(arena, 1, sizeof *node);
-    sup_primitive *part = sup_arena_alloc(arena, 1, sizeof *part);
-    bool failed = node == NULL || part == NULL;
+    sup_primitive *primitive = sup_arena_alloc(arena, 1, sizeof *primitive);
+    bool failed = node == NULL || primitive == NULL;
     character->name = sup_path_stem(arena, input->name);
-    character->positions = keep(arena, &mesh->positions, &failed);
-    character->normals = keep(arena, &mesh->normals, &failed);
-    character->texcoords = keep(arena, &mesh->texcoords, &failed);
+    character->positions = copy_array(arena, &mesh->positions, &failed);
+    character->normals = copy_array(arena, &mesh->normals, &failed);
+    character->texcoords = copy_array(arena, &mesh->texcoords, &failed);
     character->vertex_count = (int32_t)(mesh->positions.count / 3);
     if (failed || character->name == NULL) return sup_fail_memory(error, "the mesh");
     sup_result result = make_triangles(input, mesh, character, error);
     if (result != SUP_OK) return result;
     *node = (sup_node){character->name, -1, sup_transform_identity(), false};
-    *part = (sup_primitive){.name = character->name,
-                       .skin = -1,
-                       .material = -1,
-                       .vertex_count = character->vertex_count,
-                       .triangle_count = character->triangle_count};
+    *primitive = (sup_primitive){.name = character->name,
+                                 .skin = -1,
+                                 .material = -1,
+                                 .vertex_count = character->vertex_count,
+                                 .triangle_count = character->triangle_count};
     character->node_count = character->primitive_count = 1;
     character->nodes = node;
-    character->primitives = part;
+    character->primitives = primitive;
     return sup_character_finish(character, input->name, error);
 }
 

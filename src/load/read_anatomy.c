@@ -1,10 +1,10 @@
-/* read_anatomy.c - a template from a file; everything in it is checked by sup_anatomy_read. */
+/* read_anatomy.c - loads a template from a file; sup_anatomy_read validates it. */
 #include "load/file.h"
 #include "supple/anatomy.h"
 
-static sup_result read_anatomy(const sup_context *context, sup_bytes bytes, void *place, sup_error *error)
+static sup_result read_anatomy(const sup_context *context, sup_bytes bytes, void *result_out, sup_error *error)
 {
-    return sup_anatomy_read(context, bytes, (sup_anatomy **)place, error);
+    return sup_anatomy_read(context, bytes, (sup_anatomy **)result_out, error);
 }
 
 sup_result sup_anatomy_load(const sup_context *context, const char *path, sup_anatomy **anatomy, sup_error *error)

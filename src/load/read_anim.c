@@ -1,9 +1,9 @@
-/* read_anim.c - the motions of Fast Projective Skinning: "keys joints", then per key its time, a rotation axis a joint
- * and a line of angles in radians.
+/* read_anim.c - the motion format of Fast Projective Skinning: "keys joints", then per key its time, one rotation axis
+ * per joint and a line of angles in radians.
  *
- * Rotation i turns joint i and what hangs on it about joint i, relative to its parent: the bends of the published
- * cylinder and human are at inner joints and the angles of leaves are zero, which fits this reading and not the one
- * where rotation i turns the bone that ends in joint i. */
+ * Rotation i rotates joint i and its descendants about joint i, relative to its parent. The published cylinder and
+ * human bend at inner joints and have zero angles at leaves, which matches this interpretation and not the one where
+ * rotation i rotates the bone that ends in joint i. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"
@@ -26,25 +26,25 @@ static int32_t joint_count(const sup_character *character)
     return count;
 }
 
-/* A key takes at least 2 characters for its time and 8 for each joint. */
+/* A key has at least 2 characters for its time and 8 for each joint. */
 static sup_result read_counts(anim_reader *r, int32_t joints)
 {
     int64_t keys, found;
-    if (!sup_text_next_filled(&r->text) || !sup_text_int64(&r->text, &keys) || !sup_text_int64(&r->text, &found) ||
+    if (!sup_text_skip_to_word(&r->text) || !sup_text_int64(&r->text, &keys) || !sup_text_int64(&r->text, &found) ||
         keys < 0 || found < 0)
-        return sup_text_fail_expected(&r->text, r->error, "anim.counts", "the numbers of keys and of joints");
+        return sup_text_fail_expected(&r->text, r->error, "anim.counts", "the numbers of keys and joints");
     if (joints == 0)
         return sup_fail(r->error, SUP_ERROR_DATA, "anim.target", r->text.name,
-                        "The character has no joints that this motion could move.");
+                        "The character has no joints to animate.");
     if (keys == 0) return sup_text_fail(&r->text, r->error, "anim.empty", "The motion has no keys.");
     if (found != joints)
         return sup_text_fail(&r->text, r->error, "anim.joints",
-                             "The motion moves %lld joints, but the character has %d: joints go by their order, so "
-                             "this motion is for another skeleton.",
+                             "The motion has %lld joints, but the character has %d: .anim files match joints by order, "
+                             "so this motion belongs to another skeleton.",
                              (long long)found, joints);
-    if ((uint64_t)keys > (sup_text_left(&r->text) + 1) / (2 + 8 * (uint64_t)joints))
+    if ((uint64_t)keys > (sup_text_remaining(&r->text) + 1) / (2 + 8 * (uint64_t)joints))
         return sup_text_fail(&r->text, r->error, "anim.counts",
-                             "The file promises %lld keys, but is too short to hold them.", (long long)keys);
+                             "The file declares %lld keys, but is too short to contain them.", (long long)keys);
     r->keys = (int32_t)keys;
     r->joints = joints;
     return SUP_OK;
@@ -52,13 +52,13 @@ static sup_result read_counts(anim_reader *r, int32_t joints)
 
 static sup_result read_number(anim_reader *r, const char *what, double *value)
 {
-    if (sup_text_next_filled(&r->text) && sup_text_double(&r->text, value) && isfinite(*value) &&
+    if (sup_text_skip_to_word(&r->text) && sup_text_double(&r->text, value) && isfinite(*value) &&
         isfinite((float)*value))
         return SUP_OK;
     return sup_text_fail_expected(&r->text, r->error, "anim.number", what);
 }
 
-/* Published files have keys whose time was left at 0: such a key is placed one second after the one before it. */
+/* Some published files have keys with time 0: such a key is moved to one second after the previous key. */
 static sup_result read_time(anim_reader *r, int32_t key)
 {
     double time = 0.0;
@@ -68,7 +68,7 @@ static sup_result read_time(anim_reader *r, int32_t key)
     if (key > 0 && !(r->times[key] > r->times[key - 1])) {
         r->times[key] = r->times[key - 1] + 1.0f;
         sup_log(r->input->context, SUP_LOG_WARNING,
-                "%s, line %lld: key %d does not come after the key before it; it is placed at %g s.", r->text.name,
+                "%s, line %lld: key %d is not later than the previous key; it is moved to %g s.", r->text.name,
                 (long long)r->text.line, key, (double)r->times[key]);
     }
     return SUP_OK;
@@ -105,13 +105,13 @@ static sup_result read_keys(anim_reader *r, sup_arena *arena)
     sup_result result = SUP_OK;
     for (int32_t key = 0; key < r->keys && result == SUP_OK; key++)
         result = read_key(r, key, axes);
-    if (result == SUP_OK && sup_text_next_filled(&r->text))
-        return sup_text_fail(&r->text, r->error, "anim.counts", "There is more here than the %d keys of line 1.",
+    if (result == SUP_OK && sup_text_skip_to_word(&r->text))
+        return sup_text_fail(&r->text, r->error, "anim.counts", "There is data after the %d keys declared in line 1.",
                              r->keys);
     return result;
 }
 
-/* A channel for every joint: .anim files give each of them a value, and a clip that only rests still has its length. */
+/* One channel per joint: .anim files have a value for each, and a clip without motion keeps its duration. */
 static sup_result make_channels(anim_reader *r, const sup_character *target, sup_arena *arena, sup_clip *clip)
 {
     sup_channel *channels = sup_arena_alloc(arena, (size_t)r->joints, sizeof *channels);

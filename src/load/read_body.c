@@ -1,7 +1,7 @@
-/* read_body.c - a body again from the character that sup_body_character made of it, as it comes from a GLB.
+/* read_body.c - restores a body from the character that sup_body_character made, as loaded from a GLB.
  *
- * Layers, rig and details are the character's own data; masses and maps stand in its extras. Every count of them is checked
- * against the character. */
+ * Layers, rig and details are data of the character; masses and maps are in its extras. Every count in the extras is
+ * checked against the character. */
 #include "anatomy/body.h"
 #include "anatomy/array_store.h"
 #include "load/json.h"
@@ -17,15 +17,15 @@ typedef struct body_reader {
     sup_error *error;
 } body_reader;
 
-static sup_result refuse(const body_reader *r, const char *id, const char *sentence)
+static sup_result fail(const body_reader *r, const char *id, const char *message)
 {
-    return sup_fail(r->error, SUP_ERROR_DATA, id, r->character->name, "%s", sentence);
+    return sup_fail(r->error, SUP_ERROR_DATA, id, r->character->name, "%s", message);
 }
 
-static sup_result damaged(const body_reader *r, const char *what)
+static sup_result fail_damaged(const body_reader *r, const char *what)
 {
     return sup_fail(r->error, SUP_ERROR_DATA, "anatomy.body.damaged", r->character->name,
-                    "The file's body has no good '%s' in its extras: fit it again.", what);
+                    "The body's extras have no valid '%s': fit the body again with 'supple anatomy fit'.", what);
 }
 
 static double number_of(const sup_json *object, const char *key)
@@ -34,32 +34,32 @@ static double number_of(const sup_json *object, const char *key)
     return sup_json_double(sup_json_get(object, key), &value) && isfinite(value) ? value : 0.0;
 }
 
-/* A digit a vertex, below `limit`. */
+/* One digit per vertex, below `limit`. */
 static sup_result read_digits(const body_reader *r, const char *key, int32_t count, int limit, unsigned char **values)
 {
     const sup_json *value = sup_json_get(r->root, key);
     const char *digits = sup_json_text(value);
     *values = sup_arena_alloc(r->arena, (size_t)count + 1, 1);
     if (*values == NULL) return sup_fail_memory(r->error, "a body");
-    if (digits == NULL || value->count != (uint32_t)count) return damaged(r, key);
+    if (digits == NULL || value->count != (uint32_t)count) return fail_damaged(r, key);
     for (int32_t v = 0; v < count; v++) {
-        if (digits[v] < '0' || digits[v] >= '0' + limit) return damaged(r, key);
+        if (digits[v] < '0' || digits[v] >= '0' + limit) return fail_damaged(r, key);
         (*values)[v] = (unsigned char)(digits[v] - '0');
     }
     return SUP_OK;
 }
 
-/* Hundredths of a millimetre a vertex. */
+/* One length per vertex, in hundredths of a millimetre. */
 static sup_result read_lengths(const body_reader *r, const char *key, int32_t count, double **values)
 {
     const sup_json *list = sup_json_get(r->root, key);
     *values = sup_arena_alloc(r->arena, (size_t)count + 1, sizeof(double));
     if (*values == NULL) return sup_fail_memory(r->error, "a body");
-    if (!sup_json_is(list, SUP_JSON_ARRAY) || sup_json_count(list) != count) return damaged(r, key);
+    if (!sup_json_is(list, SUP_JSON_ARRAY) || sup_json_count(list) != count) return fail_damaged(r, key);
     for (int32_t v = 0; v < count; v++) {
         int64_t hundredths = 0;
         if (!sup_json_integer(sup_json_at(list, v), &hundredths) || hundredths < 0 || hundredths > 1000000)
-            return damaged(r, key);
+            return fail_damaged(r, key);
         (*values)[v] = (double)hundredths * 1e-5;
     }
     return SUP_OK;
@@ -157,7 +157,7 @@ static sup_result read_layers(const body_reader *r)
     return SUP_OK;
 }
 
-/* Joint of a node: the bone that it is, or that the nearest node above it is; -1 for none. */
+/* Joint of a node: its own bone, or that of its nearest ancestor with a bone; -1 for none. */
 static int32_t joint_of(const body_reader *r, int32_t node)
 {
     const sup_character *c = r->character;
@@ -186,7 +186,9 @@ static sup_result read_joints(const body_reader *r)
         sup_point_set(a->joints, j, sup_affine_translation(r->world[node]));
         if (a->joint_names[j] == NULL) return sup_fail_memory(r->error, "a body");
         if (a->parents[j] >= j)
-            return refuse(r, "anatomy.body.joints", "The body's joints are not in order: fit it again.");
+            return fail(
+                r, "anatomy.body.joints",
+                "The body's joints are not sorted parents first: fit the body again with 'supple anatomy fit'.");
     }
     return SUP_OK;
 }
@@ -196,31 +198,31 @@ static sup_result read_details(const body_reader *r)
     const sup_character *c = r->character;
     sup_anatomy *a = &r->body->layers;
     int32_t count = c->primitive_count - 1;
-    size_t parts = (size_t)count;
+    size_t organs = (size_t)count;
     sup_result result = read_digits(r, "muscles", count, 2, &a->part_is_muscle);
     if (result != SUP_OK) return result;
     a->part_count = count;
     a->detail_vertex_count = c->vertex_count - a->vertex_count;
     a->detail_triangle_count = c->triangle_count - a->triangle_count;
-    a->part_names = sup_arena_alloc(r->arena, parts + 1, sizeof *a->part_names);
-    a->part_joint = sup_arena_alloc(r->arena, parts + 1, sizeof(int32_t));
-    a->part_vertex = sup_arena_alloc(r->arena, parts + 2, sizeof(int32_t));
-    a->part_triangle = sup_arena_alloc(r->arena, parts + 2, sizeof(int32_t));
+    a->part_names = sup_arena_alloc(r->arena, organs + 1, sizeof *a->part_names);
+    a->part_joint = sup_arena_alloc(r->arena, organs + 1, sizeof(int32_t));
+    a->part_vertex = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
+    a->part_triangle = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
     a->detail = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_vertex_count + 1, sizeof(double));
     a->detail_triangles = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_triangle_count + 1, sizeof(int32_t));
     if (a->part_names == NULL || a->part_joint == NULL || a->part_vertex == NULL || a->part_triangle == NULL ||
         a->detail == NULL || a->detail_triangles == NULL)
         return sup_fail_memory(r->error, "a body");
     for (int32_t p = 0; p < count; p++) {
-        const sup_primitive *part = &c->primitives[p + 1];
-        a->part_names[p] = sup_arena_string(r->arena, part->name);
+        const sup_primitive *primitive = &c->primitives[p + 1];
+        a->part_names[p] = sup_arena_string(r->arena, primitive->name);
         if (a->part_names[p] == NULL) return sup_fail_memory(r->error, "a body");
-        a->part_joint[p] = joint_of(r, part->node);
-        a->part_vertex[p + 1] = part->vertex_first + part->vertex_count - a->vertex_count;
-        a->part_triangle[p + 1] = part->triangle_first + part->triangle_count - a->triangle_count;
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
+        a->part_joint[p] = joint_of(r, primitive->node);
+        a->part_vertex[p + 1] = primitive->vertex_first + primitive->vertex_count - a->vertex_count;
+        a->part_triangle[p + 1] = primitive->triangle_first + primitive->triangle_count - a->triangle_count;
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++)
             sup_point_set(a->detail, v - a->vertex_count,
-                          sup_affine_point(r->world[part->node], sup_v3_load(c->positions + 3 * (size_t)v)));
+                          sup_affine_point(r->world[primitive->node], sup_v3_load(c->positions + 3 * (size_t)v)));
     }
     for (size_t i = 0; i < 3 * (size_t)a->detail_triangle_count; i++)
         a->detail_triangles[i] = c->triangles[3 * (size_t)a->triangle_count + i] - a->vertex_count;
@@ -234,18 +236,19 @@ static bool in_range(const int32_t *values, int64_t count, int32_t low, int32_t 
     return true;
 }
 
-/* The skin stands first, then the details one after the other. */
-static sup_result check_parts(const body_reader *r)
+/* The skin comes first, then the organs without gaps. */
+static sup_result check_primitive_order(const body_reader *r)
 {
     const sup_character *c = r->character;
     for (int32_t p = 1; p < c->primitive_count; p++)
         if (c->primitives[p].vertex_first != c->primitives[p - 1].vertex_first + c->primitives[p - 1].vertex_count ||
-            c->primitives[p].triangle_first != c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
-            return damaged(r, "order of parts");
+            c->primitives[p].triangle_first !=
+                c->primitives[p - 1].triangle_first + c->primitives[p - 1].triangle_count)
+            return fail_damaged(r, "order of primitives");
     return SUP_OK;
 }
 
-/* Nothing points out of its own part of the body. */
+/* All indices are inside the range of their own section. */
 static sup_result check_indices(const body_reader *r)
 {
     const sup_anatomy *a = &r->body->layers;
@@ -253,7 +256,7 @@ static sup_result check_indices(const body_reader *r)
                 in_range(a->influence_joint, a->influence_first[a->vertex_count], 0, a->joint_count) &&
                 in_range(a->bone_joint, a->vertex_count, -1, a->joint_count) &&
                 in_range(a->detail_triangles, 3 * (int64_t)a->detail_triangle_count, 0, a->detail_vertex_count);
-    return good ? SUP_OK : damaged(r, "vertex numbers");
+    return good ? SUP_OK : fail_damaged(r, "vertex indices");
 }
 
 static sup_result read_body(body_reader *r)
@@ -266,7 +269,7 @@ static sup_result read_body(body_reader *r)
         sup_affine local = sup_affine_from_transform(c->nodes[node].rest);
         r->world[node] = parent >= 0 ? sup_affine_multiply(r->world[parent], local) : local;
     }
-    sup_result result = check_parts(r);
+    sup_result result = check_primitive_order(r);
     if (result == SUP_OK) result = read_layers(r);
     if (result == SUP_OK) result = read_joints(r);
     if (result == SUP_OK) result = read_maps(r);
@@ -281,13 +284,14 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
 {
     if (character == NULL || body == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.body.argument", "",
-                        "sup_body_from_character needs a character and a place for the body.");
+                        "sup_body_from_character: character and body must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     body_reader r = {.character = character, .error = error};
-    if (character->primitive_count < 1 || character->primitives[0].skin < 0 || character->primitives[0].vertex_first != 0 ||
-        character->primitives[0].triangle_first != 0 || character->muscle_positions == NULL ||
-        character->bone_positions == NULL || character->extras == NULL)
-        return refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
+    if (character->primitive_count < 1 || character->primitives[0].skin < 0 ||
+        character->primitives[0].vertex_first != 0 || character->primitives[0].triangle_first != 0 ||
+        character->muscle_positions == NULL || character->bone_positions == NULL || character->extras == NULL)
+        return fail(&r, "anatomy.body.other",
+                    "This character is not a fitted body: create one with 'supple anatomy fit'.");
     sup_json_tree tree = sup_json_tree_create(&resolved.allocator);
     sup_bytes text = {character->extras, strlen(character->extras)};
     sup_result result = sup_json_parse(&tree, "extras", text, error);
@@ -296,7 +300,8 @@ sup_result sup_body_from_character(const sup_context *context, const sup_charact
         r.root = sup_json_get(tree.root, "supple_body");
         r.skin = &character->primitives[0];
         if (!sup_json_is(r.root, SUP_JSON_OBJECT))
-            result = refuse(&r, "anatomy.body.other", "This is no body: make one with 'supple anatomy fit'.");
+            result = fail(&r, "anatomy.body.other",
+                          "This character is not a fitted body: create one with 'supple anatomy fit'.");
     }
     if (result == SUP_OK) {
         storage = sup_anatomy_storage_create(context);

@@ -1,9 +1,8 @@
-/* read_bvh.c - Biovision hierarchies: a skeleton, and its motion as one clip named after the file.
+/* read_bvh.c - Biovision Hierarchy (BVH): a skeleton, and its motion as one clip named after the file.
  *
- * Channels may be any subset in any order; rotations are applied in the order in which they are listed. Positions
- * replace a joint's OFFSET, component by component, or are added to it: writers differ, and the numbers tell which.
- * End sites become leaf joints named after their parent. Unit and up
- * axis are not part of the format. */
+ * Channels may be any subset in any order; rotations are applied in the listed order. Position channels either replace
+ * the components of a joint's OFFSET or are added to it: exporters differ, and is_relative() decides from the values.
+ * End sites become leaf joints named after their parent. The format does not specify the unit and the up axis. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"
@@ -29,7 +28,7 @@ typedef struct bvh_reader {
     const sup_read_input *input;
     sup_text_cursor text;
     sup_array joints, channels;
-    int32_t current; /* joint whose braces are open, -1 for none */
+    int32_t current; /* joint whose brace is open, -1 for none */
     int64_t frames;
     double frame_time;
     sup_error *error;
@@ -47,7 +46,7 @@ static bvh_channel channel_at(const bvh_reader *r, size_t index)
 
 /* --- Hierarchy --- */
 
-/* The rest of the line as a name (names with spaces exist), up to a brace that some writers put there. */
+/* The rest of the line as a name (names may contain spaces), up to a brace that some exporters put there. */
 static sup_word read_name(bvh_reader *r)
 {
     sup_word name = sup_text_rest(&r->text);
@@ -66,8 +65,8 @@ static sup_result open_joint(bvh_reader *r, bool is_end)
     sup_word name = read_name(r);
     if (!is_end && name.length == 0) return sup_text_fail(&r->text, r->error, "bvh.name", "A joint has no name.");
     if (is_end) name.length = 0;
-    if (!sup_text_next_filled(&r->text) || *r->text.at != '{')
-        return sup_text_fail_expected(&r->text, r->error, "bvh.brace", "{ after the name of a joint");
+    if (!sup_text_skip_to_word(&r->text) || *r->text.at != '{')
+        return sup_text_fail_expected(&r->text, r->error, "bvh.brace", "{ after the joint name");
     r->text.at++;
     if (r->joints.count >= INT32_MAX / 8)
         return sup_fail(r->error, SUP_ERROR_UNSUPPORTED, "bvh.size", r->text.name, "The file has too many joints.");
@@ -103,11 +102,11 @@ static sup_result read_channels(bvh_reader *r, bvh_joint *joint)
     int64_t count;
     if (joint->has_channels || joint->name.length == 0)
         return sup_text_fail(&r->text, r->error, "bvh.channels",
-                             "A joint has CHANNELS twice, or an end site has some.");
+                             "A joint has CHANNELS twice, or an end site has CHANNELS.");
     if (!sup_text_int64(&r->text, &count) || count < 0)
         return sup_text_fail_expected(&r->text, r->error, "bvh.channels", "the number of channels");
     for (int64_t i = 0; i < count; i++) {
-        sup_text_next_filled(&r->text);
+        sup_text_skip_to_word(&r->text);
         bvh_channel channel;
         sup_text_cursor before = r->text;
         if (!channel_named(sup_text_word(&r->text), &channel)) {
@@ -125,7 +124,7 @@ static sup_result read_channels(bvh_reader *r, bvh_joint *joint)
 
 static sup_result close_joint(bvh_reader *r)
 {
-    if (r->current < 0) return sup_text_fail(&r->text, r->error, "bvh.brace", "There is a } too many.");
+    if (r->current < 0) return sup_text_fail(&r->text, r->error, "bvh.brace", "Unmatched }.");
     const bvh_joint *joint = joint_at(r, (size_t)r->current);
     if (!joint->has_offset) return sup_text_fail(&r->text, r->error, "bvh.offset", "A joint has no OFFSET.");
     r->current = joint->parent;
@@ -150,10 +149,10 @@ static sup_result hierarchy_word(bvh_reader *r, sup_word word)
 static sup_result read_hierarchy(bvh_reader *r, bool *has_motion)
 {
     *has_motion = false;
-    if (!sup_text_next_filled(&r->text) || !sup_word_is(sup_text_word(&r->text), "HIERARCHY"))
+    if (!sup_text_skip_to_word(&r->text) || !sup_word_is(sup_text_word(&r->text), "HIERARCHY"))
         return sup_text_fail(&r->text, r->error, "bvh.hierarchy", "The file does not start with HIERARCHY.");
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&r->text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&r->text)) {
         sup_word word = sup_text_word(&r->text);
         if (r->current < 0 && sup_word_is(word, "MOTION")) {
             *has_motion = true;
@@ -163,7 +162,7 @@ static sup_result read_hierarchy(bvh_reader *r, bool *has_motion)
     }
     if (result != SUP_OK) return result;
     if (r->current >= 0)
-        return sup_text_fail(&r->text, r->error, "bvh.brace", "The file ends inside the hierarchy: it is cut off.");
+        return sup_text_fail(&r->text, r->error, "bvh.brace", "The file ends inside the hierarchy: it is truncated.");
     if (r->joints.count == 0) return sup_text_fail(&r->text, r->error, "bvh.empty", "The file has no joints.");
     return SUP_OK;
 }
@@ -172,7 +171,7 @@ static sup_result read_hierarchy(bvh_reader *r, bool *has_motion)
 
 static bool expect(bvh_reader *r, const char *word)
 {
-    return sup_text_next_filled(&r->text) && sup_word_is(sup_text_word(&r->text), word);
+    return sup_text_skip_to_word(&r->text) && sup_word_is(sup_text_word(&r->text), word);
 }
 
 static sup_result read_motion_header(bvh_reader *r)
@@ -182,11 +181,11 @@ static sup_result read_motion_header(bvh_reader *r)
     if (!expect(r, "Frame") || !expect(r, "Time:") || !sup_text_double(&r->text, &r->frame_time) ||
         !isfinite(r->frame_time) || r->frame_time < 0.0 || (r->frame_time == 0.0 && r->frames > 1))
         return sup_text_fail(&r->text, r->error, "bvh.frametime",
-                             "Expected \"Frame Time:\" and the seconds of a frame, more than 0.");
+                             "Expected \"Frame Time:\" and the frame duration in seconds, greater than 0.");
     size_t channels = r->channels.count > 0 ? r->channels.count : 1;
-    if ((uint64_t)r->frames > (sup_text_left(&r->text) + 1) / channels / 2 || r->frames > INT32_MAX / 8)
+    if ((uint64_t)r->frames > (sup_text_remaining(&r->text) + 1) / channels / 2 || r->frames > INT32_MAX / 8)
         return sup_text_fail(&r->text, r->error, "bvh.frames",
-                             "The file promises %lld frames of %zu numbers, but is too short to hold them.",
+                             "The file declares %lld frames of %zu numbers, but is too short to contain them.",
                              (long long)r->frames, r->channels.count);
     return SUP_OK;
 }
@@ -202,17 +201,17 @@ static sup_result allocate_keys(bvh_reader *r, sup_arena *arena)
 {
     for (size_t j = 0; j < r->joints.count; j++) {
         bvh_joint *joint = joint_at(r, j);
-        bool moves = has_kind(r, joint, BVH_POSITION), turns = has_kind(r, joint, BVH_ROTATION);
+        bool moves = has_kind(r, joint, BVH_POSITION), rotates = has_kind(r, joint, BVH_ROTATION);
         if (moves) joint->translations = sup_arena_alloc(arena, (size_t)r->frames * 3, sizeof(float));
-        if (turns) joint->rotations = sup_arena_alloc(arena, (size_t)r->frames * 4, sizeof(float));
-        if ((moves && joint->translations == NULL) || (turns && joint->rotations == NULL))
+        if (rotates) joint->rotations = sup_arena_alloc(arena, (size_t)r->frames * 4, sizeof(float));
+        if ((moves && joint->translations == NULL) || (rotates && joint->rotations == NULL))
             return sup_fail_memory(r->error, "the motion");
     }
     return SUP_OK;
 }
 
-/* Of the two quaternions of a rotation the one nearer to the key before: nothing depends on it, but curves are smooth
- * for whoever looks at them. */
+/* Of the two quaternions of a rotation, stores the one nearer to the previous key, so that curves are smooth in
+ * editors. The result does not depend on it. */
 static void store_rotation(float *keys, int64_t frame, sup_quatd q)
 {
     float *slot = keys + frame * 4;
@@ -235,7 +234,7 @@ static sup_result read_joint_frame(bvh_reader *r, bvh_joint *joint, int64_t fram
         double value;
         if (!sup_text_double(&r->text, &value) || !isfinite((float)value))
             return sup_text_fail(&r->text, r->error, "bvh.motion",
-                                 "Frame %lld has fewer than %zu numbers, or one that is no finite number.",
+                                 "Frame %lld has fewer than %zu numbers or a value that is not a finite number.",
                                  (long long)frame, r->channels.count);
         if (channel.kind == BVH_POSITION) {
             position[channel.axis] = value;
@@ -251,14 +250,14 @@ static sup_result read_joint_frame(bvh_reader *r, bvh_joint *joint, int64_t fram
     return SUP_OK;
 }
 
-/* A frame is a line: a number too few or too many is found where it is. */
+/* One line per frame: a missing or extra number is reported at its line. */
 static sup_result read_frames(bvh_reader *r)
 {
     for (int64_t frame = 0; frame < r->frames && r->channels.count > 0; frame++) {
         sup_text_next_line(&r->text);
-        if (!sup_text_next_filled(&r->text))
+        if (!sup_text_skip_to_word(&r->text))
             return sup_text_fail(&r->text, r->error, "bvh.frames",
-                                 "The file promises %lld frames, but ends after %lld.", (long long)r->frames,
+                                 "The file declares %lld frames, but ends after %lld.", (long long)r->frames,
                                  (long long)frame);
         for (size_t j = 0; j < r->joints.count; j++) {
             sup_result result = read_joint_frame(r, joint_at(r, j), frame);
@@ -269,30 +268,30 @@ static sup_result read_frames(bvh_reader *r)
                                  (long long)frame, r->channels.count);
     }
     sup_text_next_line(&r->text);
-    if (sup_text_next_filled(&r->text))
-        return sup_text_fail(&r->text, r->error, "bvh.frames", "There is more here than the %lld frames promised.",
+    if (sup_text_skip_to_word(&r->text))
+        return sup_text_fail(&r->text, r->error, "bvh.frames", "There is data after the declared %lld frames.",
                              (long long)r->frames);
     return SUP_OK;
 }
 
-/* Positions that repeat the OFFSET or stand for it lie along it; positions relative to it do not: their mean component
- * along it is near 0. Between joints that is a clear case. The position of a root is a place in the world, where a low
- * one (somebody lies on the floor) must not be taken for a relative one. */
+/* Positions that repeat or replace the OFFSET point along it; positions relative to it do not: their mean component
+ * along it is near 0. For inner joints the two cases differ clearly. The position of a root is in world space, where a
+ * low position (a character lying on the floor) must not be classified as relative. */
 static bool is_relative(const bvh_reader *r, const bvh_joint *joint, const bool moves[3])
 {
-    double along = 0.0, whole = 0.0;
+    double along = 0.0, offset_length2 = 0.0;
     for (int i = 0; i < 3; i++) {
         if (!moves[i]) continue;
         double mean = 0.0;
         for (int64_t f = 0; f < r->frames; f++)
             mean += (double)joint->translations[f * 3 + i] / (double)r->frames;
         along += mean * joint->offset[i];
-        whole += joint->offset[i] * joint->offset[i];
+        offset_length2 += joint->offset[i] * joint->offset[i];
     }
-    return along < (joint->parent < 0 ? 0.05 : 0.5) * whole;
+    return along < (joint->parent < 0 ? 0.05 : 0.5) * offset_length2;
 }
 
-static void settle_positions(bvh_reader *r)
+static void resolve_positions(bvh_reader *r)
 {
     for (size_t j = 0; j < r->joints.count; j++) {
         bvh_joint *joint = joint_at(r, j);
@@ -364,7 +363,7 @@ static sup_result read_all(bvh_reader *r, sup_character *made)
     if (result == SUP_OK && has_motion) result = read_motion_header(r);
     if (result == SUP_OK && has_motion) result = allocate_keys(r, arena);
     if (result == SUP_OK && has_motion) result = read_frames(r);
-    if (result == SUP_OK && has_motion && r->frames > 0) settle_positions(r);
+    if (result == SUP_OK && has_motion && r->frames > 0) resolve_positions(r);
     if (result == SUP_OK) result = make_nodes(r, made);
     made->name = sup_path_stem(arena, r->text.name);
     if (result == SUP_OK && made->name == NULL) result = sup_fail_memory(r->error, "the joints");

@@ -7,7 +7,7 @@
 
 struct sup_cache_storage {
     sup_allocator allocator;
-    size_t size; /* of the positions, bytes */
+    size_t size; /* of the positions, in bytes */
 };
 
 enum { PC2_HEADER = 32, MDD_HEADER = 8 };
@@ -26,7 +26,7 @@ static float float_at(const unsigned char *p, bool big)
     return value;
 }
 
-/* What a header says, checked against the bytes that are there. */
+/* The values of a header, checked against the file size. */
 typedef struct layout {
     int64_t frames, vertices;
     size_t data; /* offset of the first position */
@@ -37,17 +37,17 @@ typedef struct layout {
 static sup_result fail_size(sup_error *error, const char *name, const layout *l, size_t size)
 {
     return sup_fail(error, SUP_ERROR_FORMAT, "cache.truncated", name,
-                    "The cache says it has %lld frames of %lld vertices, which its %zu bytes cannot hold: it is cut "
-                    "off or damaged.",
+                    "The header declares %lld frames of %lld vertices, but the file has only %zu bytes: it is "
+                    "truncated or damaged.",
                     (long long)l->frames, (long long)l->vertices, size);
 }
 
-/* Whether `data + frames * vertices * 12` is within `size`, without overflow: both counts are below 2^31. */
+/* Whether `data + frames * vertices * 12` is at most `size`; no overflow, because both counts are below 2^31. */
 static bool fits(const layout *l, size_t size)
 {
     if (l->frames < 0 || l->vertices < 0 || l->data > size) return false;
-    size_t room = (size - l->data) / 12;
-    return l->vertices == 0 || (uint64_t)l->frames <= (uint64_t)room / (uint64_t)l->vertices;
+    size_t capacity = (size - l->data) / 12;
+    return l->vertices == 0 || (uint64_t)l->frames <= (uint64_t)capacity / (uint64_t)l->vertices;
 }
 
 static sup_result parse_pc2(const unsigned char *p, size_t size, const char *name, layout *l, sup_error *error)
@@ -110,12 +110,13 @@ static sup_result make_cache(const sup_context *context, const unsigned char *p,
 sup_result sup_read_cache(const sup_context *context, const char *name, sup_bytes bytes, int32_t vertex_count,
                           sup_cache **cache, sup_error *error)
 {
-    char ending[8];
+    char extension[8];
     layout l = {0};
-    sup_path_ending(name, ending, sizeof ending);
-    bool mdd = sup_text_equal(ending, "mdd");
-    if (!mdd && !sup_text_equal(ending, "pc2"))
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cache.ending", name, "A point cache ends in .pc2 or .mdd.");
+    sup_path_extension(name, extension, sizeof extension);
+    bool mdd = sup_text_equal(extension, "mdd");
+    if (!mdd && !sup_text_equal(extension, "pc2"))
+        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cache.extension", name,
+                        "The file extension of a point cache must be .pc2 or .mdd.");
     sup_result result = (mdd ? parse_mdd : parse_pc2)(bytes.data, bytes.size, name, &l, error);
     if (result != SUP_OK) return result;
     if (l.frames == 0 || l.vertices == 0)
@@ -123,8 +124,8 @@ sup_result sup_read_cache(const sup_context *context, const char *name, sup_byte
     if (!fits(&l, bytes.size)) return fail_size(error, name, &l, bytes.size);
     if (vertex_count > 0 && l.vertices != vertex_count)
         return sup_fail(error, SUP_ERROR_DATA, "cache.vertices", name,
-                        "The cache has %lld vertices and the character %d: it was baked from another character or with "
-                        "another vertex order.",
+                        "The cache has %lld vertices, but the character has %d: it was baked from another character or "
+                        "with another vertex order.",
                         (long long)l.vertices, vertex_count);
     return make_cache(context, bytes.data, &l, cache, error);
 }
@@ -134,7 +135,7 @@ sup_result sup_cache_load(const sup_context *context, const char *path, int32_t 
 {
     if (path == NULL || cache == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_cache_load needs a path and a place for the cache.");
+                        "sup_cache_load: path and cache must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     void *data = NULL;
     size_t size = 0;

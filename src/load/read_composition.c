@@ -1,10 +1,10 @@
-/* read_composition.c - a composition from a file; everything in it is checked by sup_composition_read. */
+/* read_composition.c - loads a composition from a file; sup_composition_read validates it. */
 #include "load/file.h"
 #include "supple/anatomy.h"
 
-static sup_result read_composition(const sup_context *context, sup_bytes bytes, void *place, sup_error *error)
+static sup_result read_composition(const sup_context *context, sup_bytes bytes, void *result_out, sup_error *error)
 {
-    return sup_composition_read(context, bytes, (sup_composition **)place, error);
+    return sup_composition_read(context, bytes, (sup_composition **)result_out, error);
 }
 
 sup_result sup_composition_load(const sup_context *context, const char *path, sup_composition **composition,

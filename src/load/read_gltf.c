@@ -3,8 +3,8 @@
 
 #include "load/file.h"
 
-/* A file may make the reader take this many times its size and this much more: enough for many instances of a mesh and
- * for sparse or compressed data, and a bound for files that lie. */
+/* Memory budget of the reader: this factor of the file size plus this constant. Enough for many instances of a mesh and
+ * for sparse or compressed data; a bound for malicious files. */
 enum { ALLOWED_FACTOR = 128, ALLOWED_EXTRA = 16 << 20 };
 
 sup_result sup_gltf_fail(sup_gltf *g, sup_result result, const char *id, const char *format, ...)
@@ -23,9 +23,10 @@ sup_result sup_gltf_charge(sup_gltf *g, size_t count, size_t size)
     size_t allowed = sup_size_multiply(g->bytes_read, ALLOWED_FACTOR);
     allowed = allowed > SIZE_MAX - ALLOWED_EXTRA ? SIZE_MAX : allowed + ALLOWED_EXTRA;
     if (bytes > allowed - g->charged)
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.size",
-                             "The file of %zu bytes asks for more data than it can hold: its counts cannot be right.",
-                             g->bytes_read);
+        return sup_gltf_fail(
+            g, SUP_ERROR_FORMAT, "gltf.size",
+            "The counts in the file require far more memory than its %zu bytes can justify: the file is damaged.",
+            g->bytes_read);
     g->charged += bytes;
     return SUP_OK;
 }
@@ -58,7 +59,7 @@ sup_result sup_gltf_object(sup_gltf *g, const sup_json *list, int32_t index, con
 {
     *object = sup_json_at(list, index);
     if (!sup_json_is(*object, SUP_JSON_OBJECT))
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.object", "The %s %d is not an object.", kind, index);
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.object", "Expected a JSON object: %s %d.", kind, index);
     return SUP_OK;
 }
 
@@ -74,7 +75,7 @@ sup_result sup_gltf_index(sup_gltf *g, const sup_json *object, const char *key, 
                              number, what);
     if (read < 0 || read >= limit)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.index",
-                             "\"%s\" of %s %d names the %s %lld, but the file has %d of them.", key, kind, number, what,
+                             "\"%s\" of %s %d refers to %s %lld, but the file has only %d.", key, kind, number, what,
                              (long long)read, limit);
     *index = (int32_t)read;
     return SUP_OK;
@@ -86,13 +87,13 @@ sup_result sup_gltf_size(sup_gltf *g, const sup_json *object, const char *key, i
     const sup_json *member = sup_json_get(object, key);
     int64_t read = default_value;
     if (member == NULL && default_value < 0)
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "The %s %d has no \"%s\".", kind, number, key);
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d is missing.", key, kind, number);
     if (member != NULL && !sup_json_integer(member, &read)) read = -1;
     if (read < 0)
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number",
-                             "\"%s\" of %s %d must be a whole number that is not negative.", key, kind, number);
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d must be a non-negative integer.", key,
+                             kind, number);
     if (read > limit)
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d is %lld; at most %lld can be.", key,
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.number", "\"%s\" of %s %d is %lld; the maximum is %lld.", key,
                              kind, number, (long long)read, (long long)limit);
     *value = read;
     return SUP_OK;
@@ -112,7 +113,7 @@ sup_result sup_gltf_numbers(sup_gltf *g, const sup_json *object, const char *key
                          count);
 }
 
-/* The asset's extras as text. */
+/* asset.extras as JSON text. */
 static sup_result read_extras(sup_gltf *g)
 {
     const sup_json *extras = sup_json_get(sup_json_get(g->root, "asset"), "extras");
@@ -141,17 +142,17 @@ static sup_result check_version(sup_gltf *g)
                              "The JSON text has no asset version: this is not a glTF file.");
     if (version[0] != '2' || version[1] != '.')
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.version",
-                             "The file is glTF version %.20s; version 2.0 is read. Export it again as glTF 2.0.",
+                             "The file is glTF version %.20s; only version 2.0 is supported. Export it as glTF 2.0.",
                              version);
     if (minimum != NULL && strcmp(minimum, "2.0") != 0)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.version",
-                             "The file needs a reader of glTF %.20s; version 2.0 is read. Export it again as glTF 2.0.",
+                             "The file requires glTF %.20s; only version 2.0 is supported. Export it as glTF 2.0.",
                              minimum);
     return SUP_OK;
 }
 
-/* Whether a required extension changes nothing that is read here, or is read. Those that end in '_' stand for all that
- * begin so: materials, textures and lights travel through untouched. */
+/* Whether a required extension is supported or does not affect the data that is read. Entries that end in '_' match all
+ * extensions with that prefix: materials, textures and lights are passed through unchanged. */
 static bool extension_known(const char *name)
 {
     static const char *const known[] = {
@@ -188,20 +189,21 @@ static sup_result check_extensions(sup_gltf *g)
     for (int32_t i = 0; i < sup_json_count(required); i++) {
         const char *name = sup_json_text(sup_json_at(required, i));
         if (name == NULL)
-            return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.extension", "\"extensionsRequired\" must hold names.");
+            return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.extension",
+                                 "\"extensionsRequired\" must be an array of names.");
         if (extension_known(name)) continue;
         if (strcmp(name, "KHR_draco_mesh_compression") == 0)
             return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.extension.draco",
-                                 "The file needs KHR_draco_mesh_compression, which is not read: convert the file "
-                                 "without Draco compression, for instance with gltf-transform.");
-        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.extension",
-                             "The file needs the extension %.60s, which is not read: export it without that extension.",
-                             name);
+                                 "The file requires KHR_draco_mesh_compression, which is not supported: convert it "
+                                 "without Draco compression, for example with gltf-transform.");
+        return sup_gltf_fail(
+            g, SUP_ERROR_UNSUPPORTED, "gltf.extension",
+            "The file requires the extension %.60s, which is not supported: export it without that extension.", name);
     }
     return SUP_OK;
 }
 
-/* A file of nodes alone, without mesh and skin, is a skeleton: all its nodes are joints. */
+/* A file with nodes but without meshes and skins is a skeleton: all its nodes are joints. */
 static void mark_bare_skeleton(sup_character *character)
 {
     if (character->skin_count > 0 || character->primitive_count > 0) return;
@@ -216,7 +218,8 @@ static sup_result read_stages(sup_gltf *g)
     if (result != SUP_OK) return result;
     g->root = g->tree.root;
     if (!sup_json_is(g->root, SUP_JSON_OBJECT))
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.root", "The JSON text is not an object: not a glTF file.");
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.root",
+                             "The JSON root is not an object: this is not a glTF file.");
     g->character->name = sup_path_stem(g->arena, g->input->name);
     g->character->unit_metres = 1.0f;
     result = check_version(g);

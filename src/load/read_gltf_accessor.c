@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "glTF data is little-endian and read as it lies");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "glTF data is little-endian and read without byte swapping");
 
 static int32_t component_size(int32_t component)
 {
@@ -22,7 +22,7 @@ static int32_t component_size(int32_t component)
     }
 }
 
-/* Components of a type that is read; 0 for others. 2x2 and 3x3 matrices are nowhere used in characters. */
+/* Components of a supported type; 0 for others. Characters do not use 2x2 and 3x3 matrices. */
 static int32_t type_width(const sup_json *type)
 {
     static const struct {
@@ -34,8 +34,8 @@ static int32_t type_width(const sup_json *type)
     return 0;
 }
 
-/* Checks that `count` elements of `size` bytes, `stride` apart, lie in the view that `object` names; *data NULL when it
- * names none. stride 0: the view's, or packed. */
+/* Checks that `count` elements of `size` bytes with stride `stride` are inside the view of `object`; *data is NULL when
+ * there is no view. stride 0: that of the view, or packed. */
 static sup_result locate(sup_gltf *g, const sup_json *object, int32_t number, size_t count, size_t size, size_t *stride,
                          const unsigned char **data)
 {
@@ -49,7 +49,7 @@ static sup_result locate(sup_gltf *g, const sup_json *object, int32_t number, si
     if (*stride == 0) *stride = g->view_strides[view] > 0 ? (size_t)g->view_strides[view] : size;
     if (*stride < size)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.stride",
-                             "Accessor %d has elements of %zu bytes in a buffer view with a stride of %zu.", number,
+                             "Accessor %d has elements of %zu bytes, but its buffer view has a stride of %zu.", number,
                              size, *stride);
     sup_bytes bytes = g->views[view];
     bool fits = (uint64_t)offset <= bytes.size;
@@ -59,8 +59,7 @@ static sup_result locate(sup_gltf *g, const sup_json *object, int32_t number, si
     }
     if (!fits)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.range",
-                             "Accessor %d reaches beyond the end of buffer view %d, which has %zu bytes.", number, view,
-                             bytes.size);
+                             "Accessor %d exceeds buffer view %d, which has %zu bytes.", number, view, bytes.size);
     *data = (const unsigned char *)bytes.data + offset;
     return SUP_OK;
 }
@@ -91,7 +90,7 @@ static sup_result open_sparse(sup_gltf *g, const sup_json *sparse, size_t elemen
     if (result != SUP_OK) return result;
     if (component != SUP_GLTF_UBYTE && component != SUP_GLTF_USHORT && component != SUP_GLTF_UINT)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.type",
-                             "The sparse indices of accessor %d have the component type %lld.", a->index,
+                             "The sparse indices of accessor %d have the invalid component type %lld.", a->index,
                              (long long)component);
     a->sparse_count = (int32_t)count;
     a->sparse_component = (int32_t)component;
@@ -103,13 +102,13 @@ static sup_result open_sparse(sup_gltf *g, const sup_json *sparse, size_t elemen
     if (result != SUP_OK) return result;
     if (a->sparse_indices == NULL || a->sparse_values == NULL)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.sparse",
-                             "The sparse accessor %d has no indices or no values.", a->index);
+                             "Sparse accessor %d has no indices or no values.", a->index);
     result = sup_gltf_charge(g, (size_t)count, sizeof(uint32_t));
     if (result != SUP_OK) return result;
     for (int32_t i = 0; i < a->sparse_count; i++)
         if (load_unsigned(a->sparse_indices + (size_t)i * index_size, a->sparse_component) >= (uint32_t)a->count)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.sparse",
-                                 "The sparse accessor %d replaces an element that it does not have.", a->index);
+                                 "Sparse accessor %d replaces an element that is out of range.", a->index);
     return SUP_OK;
 }
 
@@ -128,7 +127,7 @@ static sup_result check_accessor(sup_gltf *g, int32_t index, sup_gltf_accessor *
     size_t element = (size_t)accessor->width * (size_t)component_size(accessor->component);
     if (element == 0)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.accessor.type",
-                             "Accessor %d has a type or component type that cannot be used here.", index);
+                             "Accessor %d has an unsupported type or component type.", index);
     result = locate(g, object, index, (size_t)count, element, &accessor->stride, &accessor->data);
     const sup_json *sparse = sup_json_get(object, "sparse");
     if (result == SUP_OK && sparse != NULL) result = open_sparse(g, sparse, element, accessor);
@@ -156,7 +155,7 @@ sup_result sup_gltf_open_member(sup_gltf *g, const sup_json *object, const char 
     return result == SUP_OK && index >= 0 ? sup_gltf_open_accessor(g, index, accessor) : result;
 }
 
-/* One component as a float; integers divided as glTF 2.0, section 3.6.2.2 says when normalised. */
+/* One component as a float; normalised integers are scaled as in glTF 2.0, section 3.6.2.2. */
 static float load_float(const unsigned char *data, int32_t component, bool normalized)
 {
     float value;
@@ -196,11 +195,11 @@ static void read_dense(const sup_gltf_accessor *a, int32_t width, int32_t used, 
     }
     for (int32_t i = 0; i < a->count; i++) {
         const unsigned char *data = a->data + (size_t)i * a->stride;
-        float *place = floats + (size_t)i * (size_t)width;
+        float *element = floats + (size_t)i * (size_t)width;
         if (a->component == SUP_GLTF_FLOAT)
-            memcpy(place, data, (size_t)used * sizeof(float));
+            memcpy(element, data, (size_t)used * sizeof(float));
         else
-            load_element(a, data, used, place);
+            load_element(a, data, used, element);
     }
 }
 
@@ -241,7 +240,7 @@ void sup_gltf_read_integers(const sup_gltf_accessor *a, uint32_t *integers)
 const float *sup_gltf_shared_floats(sup_gltf *g, const sup_gltf_accessor *accessor)
 {
     size_t count = (size_t)accessor->count * (size_t)accessor->width;
-    if (g->floats[accessor->index] != NULL) /* charged again: its users walk through it again */
+    if (g->floats[accessor->index] != NULL) /* charged again: each user iterates over it */
         return sup_gltf_charge(g, count, sizeof(float)) == SUP_OK ? g->floats[accessor->index] : NULL;
     float *floats = sup_gltf_alloc(g, g->arena, count, sizeof *floats);
     if (floats != NULL) sup_gltf_read_floats(accessor, accessor->width, floats);

@@ -1,10 +1,10 @@
-/* read_gltf_animation.c - animations become clips. Weights of morph targets are split into a channel for each. */
+/* read_gltf_animation.c - reads animations as clips. Morph weight animations are split into one channel per target. */
 #include "load/read_gltf.h"
 
 typedef struct sampler {
     sup_gltf_accessor input, output;
     sup_interpolation interpolation;
-    int32_t values_per_key; /* elements of the output for each key, tangents included: 1 or 3 */
+    int32_t values_per_key; /* output elements per key, including tangents: 1 or 3 */
 } sampler;
 
 static sup_result open_sampler(sup_gltf *g, const sup_json *samplers, int32_t index, int32_t clip, sampler *s)
@@ -36,7 +36,7 @@ static sup_result open_sampler(sup_gltf *g, const sup_json *samplers, int32_t in
 static sup_result fail_count(sup_gltf *g, int32_t clip, int32_t node)
 {
     return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.animation.count",
-                         "Animation %d has not as many values as keys for node %d.", clip, node);
+                         "Animation %d has different numbers of keys and values for node %d.", clip, node);
 }
 
 static sup_result add_transform(sup_gltf *g, sampler *s, sup_channel_target target, int32_t clip, int32_t node,
@@ -51,8 +51,7 @@ static sup_result add_transform(sup_gltf *g, sampler *s, sup_channel_target targ
     return channel->times != NULL && channel->values != NULL ? SUP_OK : g->error->result;
 }
 
-/* Key k of the file holds `targets` values (cubic: as many in-tangents, values, out-tangents); a channel takes one
- * column of them. */
+/* Key k of the file has one value per target (cubic: in-tangents, values, out-tangents); a channel gets one column. */
 static sup_result add_weights(sup_gltf *g, sampler *s, int32_t clip, int32_t node, sup_channel *channels)
 {
     int32_t targets = g->nodes[node].morph_count;
@@ -71,8 +70,8 @@ static sup_result add_weights(sup_gltf *g, sampler *s, int32_t clip, int32_t nod
     return SUP_OK;
 }
 
-/* What a channel moves: its node and kind, with *count the sup_channels it becomes: 0 for one that moves nothing that
- * is read (no node, a pointer, an unknown path). */
+/* The target of a channel: its node and kind. *count is the number of sup_channels it becomes: 0 for an unsupported
+ * target (no node, an animation pointer, an unknown path). */
 static sup_result find_target(sup_gltf *g, const sup_json *channel, int32_t clip, int32_t *node,
                               sup_channel_target *kind, int32_t *count)
 {
@@ -100,10 +99,10 @@ static sup_result read_channel(sup_gltf *g, const sup_json *channel, const sup_j
     result = sup_gltf_index(g, channel, "sampler", "sampler", sup_json_count(samplers), "animation", clip, &index);
     if (result == SUP_OK) result = open_sampler(g, samplers, index, clip, &s);
     if (result != SUP_OK) return result;
-    sup_channel *place = channels + *filled;
+    sup_channel *slot = channels + *filled;
     *filled += count;
-    return kind == SUP_CHANNEL_MORPH ? add_weights(g, &s, clip, node, place)
-                                     : add_transform(g, &s, kind, clip, node, place);
+    return kind == SUP_CHANNEL_MORPH ? add_weights(g, &s, clip, node, slot)
+                                     : add_transform(g, &s, kind, clip, node, slot);
 }
 
 static sup_result read_clip(sup_gltf *g, const sup_json *animation, int32_t number, sup_clip *clip)

@@ -1,4 +1,4 @@
-/* read_gltf_container.c - GLB chunks, buffers, buffer views and images: the bytes of a glTF file. */
+/* read_gltf_container.c - GLB chunks, buffers, buffer views and images: the binary data of a glTF file. */
 #include "load/read_gltf.h"
 
 #include "load/base64.h"
@@ -15,14 +15,16 @@ static uint32_t load_u32(const unsigned char *bytes)
 
 static sup_result open_glb(sup_gltf *g, const unsigned char *data, size_t size)
 {
-    if (size < GLB_HEADER) return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.truncated", "The GLB file is cut off.");
+    if (size < GLB_HEADER)
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.truncated", "The GLB file is truncated.");
     uint32_t version = load_u32(data + 4), length = load_u32(data + 8);
     if (version != 2)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.version",
-                             "The file is GLB version %u; version 2 is read. Export it again as glTF 2.0.", version);
+                             "The file is GLB version %u; only version 2 is supported. Export it as glTF 2.0.",
+                             version);
     if (length > size || length < GLB_HEADER)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.truncated",
-                             "The GLB header speaks of %u bytes but the file has %zu: it is cut off or damaged.",
+                             "The GLB header declares %u bytes, but the file has %zu: it is truncated or damaged.",
                              length, size);
     size_t at = GLB_HEADER;
     for (int32_t chunk = 0; length - at >= CHUNK_HEADER; chunk++) {
@@ -30,7 +32,7 @@ static sup_result open_glb(sup_gltf *g, const unsigned char *data, size_t size)
         at += CHUNK_HEADER;
         if (chunk_size > length - at)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.chunk",
-                                 "GLB chunk %d speaks of %u bytes but %zu are left: the file is cut off or damaged.",
+                                 "GLB chunk %d declares %u bytes, but %zu remain: the file is truncated or damaged.",
                                  chunk, chunk_size, length - at);
         if (chunk == 0 && type != CHUNK_JSON) break;
         if (chunk == 0) g->json = (sup_bytes){data + at, chunk_size};
@@ -41,7 +43,7 @@ static sup_result open_glb(sup_gltf *g, const unsigned char *data, size_t size)
     }
     if (g->json.data == NULL)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.glb.json", "The first chunk of the GLB file is not JSON.");
-    while (g->json.size > 0 && ((const char *)g->json.data)[g->json.size - 1] == '\0') /* some writers pad with zeros */
+    while (g->json.size > 0 && ((const char *)g->json.data)[g->json.size - 1] == '\0') /* zero padding */
         g->json.size--;
     return SUP_OK;
 }
@@ -55,8 +57,7 @@ sup_result sup_gltf_open_container(sup_gltf *g)
     while (at < size && (data[at] == ' ' || data[at] == '\n' || data[at] == '\r' || data[at] == '\t'))
         at++;
     if (at == size || data[at] != '{')
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.magic",
-                             "This is neither a GLB file nor a glTF text: it begins with something else.");
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.magic", "This is neither a GLB file nor glTF JSON text.");
     g->json = (sup_bytes){data + at, size - at};
     return SUP_OK;
 }
@@ -70,7 +71,7 @@ static sup_result read_data_uri(sup_gltf *g, const sup_json *uri, const char *ki
     unsigned char *data = base64 ? sup_gltf_alloc(g, g->arena, sup_base64_bound(size), 1) : NULL;
     if (base64 && data == NULL) return g->error->result;
     if (!base64 || !sup_base64_decode(comma + 1, size, data, &size))
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.uri.data", "The data URI of %s %d is damaged.", kind, number);
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.uri.data", "The data URI of %s %d is invalid.", kind, number);
     *bytes = (sup_bytes){data, size};
     return SUP_OK;
 }
@@ -88,10 +89,11 @@ static sup_result read_external(sup_gltf *g, const char *uri, const char *kind, 
 {
     char path[4096];
     if (has_scheme(uri))
-        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.uri.scheme",
-                             "The %s %d is at \"%.80s\", which is not a file: put it beside the glTF file.", kind,
-                             number, uri);
-    if (!sup_path_beside(g->input->name, uri, true, path, sizeof path))
+        return sup_gltf_fail(
+            g, SUP_ERROR_UNSUPPORTED, "gltf.uri.scheme",
+            "The URI \"%.80s\" of %s %d is not a local file: copy the file next to the glTF file and update the URI.",
+            uri, kind, number);
+    if (!sup_path_resolve(g->input->name, uri, true, path, sizeof path))
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.uri.long", "The file name of %s %d is too long.", kind, number);
     const sup_allocator *allocator = &g->input->context->allocator;
     void *data = NULL;
@@ -143,13 +145,13 @@ static sup_result read_buffer(sup_gltf *g, const sup_json *buffer, int32_t numbe
     }
     if (bytes.data != NULL && (uint64_t)length > bytes.size)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.buffer.range",
-                             "Buffer %d says it has %lld bytes but there are %zu: its data is cut off.", number,
+                             "Buffer %d declares %lld bytes, but has %zu: its data is truncated.", number,
                              (long long)length, bytes.size);
     g->buffers[number].bytes = (sup_bytes){bytes.data, (size_t)length};
     return SUP_OK;
 }
 
-/* buffer, byteOffset and byteLength of a view or of its compressed form; the bytes may be a placeholder's (NULL). */
+/* buffer, byteOffset and byteLength of a view or of its compressed form; data is NULL for a placeholder buffer. */
 static sup_result read_range(sup_gltf *g, const sup_json *object, int32_t number, sup_bytes *bytes)
 {
     int32_t buffer;
@@ -160,18 +162,17 @@ static sup_result read_range(sup_gltf *g, const sup_json *object, int32_t number
         result = sup_gltf_size(g, object, "byteLength", -1, INT64_MAX, "buffer view", number, &length);
     if (result != SUP_OK) return result;
     if (buffer < 0)
-        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.view.buffer", "Buffer view %d names no buffer.", number);
+        return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.view.buffer", "Buffer view %d has no buffer index.", number);
     sup_bytes whole = g->buffers[buffer].bytes;
     if ((uint64_t)offset > whole.size || (uint64_t)length > whole.size - (uint64_t)offset)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.view.range",
-                             "Buffer view %d reaches beyond the end of buffer %d, which has %zu bytes.", number, buffer,
-                             whole.size);
+                             "Buffer view %d exceeds buffer %d, which has %zu bytes.", number, buffer, whole.size);
     bytes->data = whole.data != NULL ? (const unsigned char *)whole.data + offset : NULL;
     bytes->size = (size_t)length;
     return SUP_OK;
 }
 
-/* The place of a name in a list that ends with NULL; -1: not there. */
+/* Index of a name in a NULL-terminated list; -1 when not found. */
 static int32_t find_name(const sup_json *value, const char *const *names)
 {
     for (int32_t i = 0; names[i] != NULL; i++)
@@ -200,6 +201,11 @@ static sup_result decompress_view(sup_gltf *g, const sup_json *meshopt, int32_t 
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.meshopt.layout",
                              "The compressed buffer view %d has a mode, filter, count or stride that cannot be.",
                              number);
+    if (!sup_meshopt_available())
+        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.meshopt.missing",
+                             "Buffer view %d is compressed with meshoptimizer, whose decoder is not in this build. "
+                             "Build Supple with a C++ compiler, or save the file without compression.",
+                             number);
     void *data = sup_gltf_alloc(g, g->arena, (size_t)count, (size_t)stride);
     if (data == NULL) return g->error->result;
     if (!sup_meshopt_decode((sup_meshopt_mode)mode, (sup_meshopt_filter)filter, (size_t)count, (size_t)stride, source,
@@ -223,17 +229,17 @@ static sup_result read_view(sup_gltf *g, const sup_json *view, int32_t number)
     if (meshopt != NULL) return decompress_view(g, meshopt, number, &g->views[number]);
     if (g->views[number].data == NULL)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.buffer.missing",
-                             "Buffer view %d lies in a buffer without data.", number);
+                             "Buffer view %d refers to a buffer without data.", number);
     return SUP_OK;
 }
 
-/* A picture that cannot be had is a pity, not an error: the shape is still there. */
+/* An image that cannot be read is a warning, not an error: the geometry does not depend on it. */
 static void read_image(sup_gltf *g, const sup_json *image, int32_t number, sup_bytes *bytes)
 {
     const sup_json *uri = sup_json_get(image, "uri");
     if (!sup_json_is(uri, SUP_JSON_STRING) || read_uri(g, uri, "image", number, bytes) == SUP_OK) return;
     *bytes = (sup_bytes){NULL, 0};
-    sup_log(g->input->context, SUP_LOG_WARNING, "%s: image %d is left out: %s", g->input->name, number,
+    sup_log(g->input->context, SUP_LOG_WARNING, "%s: image %d is skipped: %s", g->input->name, number,
             g->error->message);
 }
 

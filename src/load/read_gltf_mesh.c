@@ -1,50 +1,50 @@
-/* read_gltf_mesh.c - parts: a part for each primitive of each node with a mesh, its vertices, triangles, influences.
+/* read_gltf_mesh.c - one sup_primitive per mesh primitive and mesh node: its vertices, triangles, influences.
  *
- * Parts stand by node index, primitives in order, vertices in accessor order. Primitives that share an accessor each get
- * their own copy of its vertices; primitives of points and lines are parts without triangles. */
+ * Order: by node index, then by primitive of the mesh, then by accessor order. Primitives that share an accessor each
+ * get a copy of its vertices; primitives of points and lines have no triangles. */
 #include "load/read_gltf.h"
 
 #include "math/vec3.h"
 
 /* glTF's primitive modes. */
 enum { MODE_TRIANGLES = 4, MODE_STRIP = 5, MODE_FAN = 6 };
-/* Sets of four influences that are looked for: 256 influences a vertex. */
+/* Maximum number of JOINTS_n/WEIGHTS_n sets of four influences: 256 influences per vertex. */
 enum { MAX_SETS = 64 };
-/* Vertices and indices stay well inside int32_t when they are multiplied by a few. */
+/* Counts stay inside int32_t when multiplied by a small component count. */
 enum { MAX_ELEMENTS = INT32_MAX / 16 };
 
-/* What is known of a part beside sup_primitive. */
-typedef struct primitive {
+/* Data of a primitive that is not in sup_primitive. */
+typedef struct gltf_primitive {
     const sup_json *object, *attributes;
     int32_t mode;
     sup_gltf_accessor position, indices; /* index -1: none */
-    int32_t set_count;                   /* of JOINTS_n and WEIGHTS_n, 0 for a part without a skin */
-} primitive;
+    int32_t set_count;                   /* number of JOINTS_n and WEIGHTS_n, 0 for a primitive without a skin */
+} gltf_primitive;
 
 static void set_name(char *buffer, size_t size, const char *name, int32_t set)
 {
     sup_format(buffer, size, "%s_%d", name, set);
 }
 
-static sup_result measure_triangles(sup_gltf *g, const primitive *p, sup_primitive *part)
+static sup_result measure_triangles(sup_gltf *g, const gltf_primitive *p, sup_primitive *primitive)
 {
-    int32_t corners = part->vertex_count;
+    int32_t corners = primitive->vertex_count;
     if (p->indices.index >= 0) {
         int32_t component = p->indices.component;
-        bool whole = component == SUP_GLTF_UBYTE || component == SUP_GLTF_USHORT || component == SUP_GLTF_UINT;
-        if (p->indices.width != 1 || !whole)
+        bool is_unsigned = component == SUP_GLTF_UBYTE || component == SUP_GLTF_USHORT || component == SUP_GLTF_UINT;
+        if (p->indices.width != 1 || !is_unsigned)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.mesh.indices",
-                                 "The indices of primitive %d of mesh %d must be unsigned whole numbers.",
-                                 part->primitive, part->mesh);
+                                 "The indices of primitive %d of mesh %d must be unsigned integers.",
+                                 primitive->index_in_mesh, primitive->mesh);
         corners = p->indices.count;
     }
-    if (p->mode == MODE_TRIANGLES) part->triangle_count = corners / 3;
-    if (p->mode == MODE_STRIP || p->mode == MODE_FAN) part->triangle_count = corners > 2 ? corners - 2 : 0;
+    if (p->mode == MODE_TRIANGLES) primitive->triangle_count = corners / 3;
+    if (p->mode == MODE_STRIP || p->mode == MODE_FAN) primitive->triangle_count = corners > 2 ? corners - 2 : 0;
     return SUP_OK;
 }
 
-/* How many sets of influences there are. */
-static sup_result measure_influences(sup_gltf *g, primitive *p, const sup_primitive *part)
+/* Counts the sets of influences. */
+static sup_result measure_influences(sup_gltf *g, gltf_primitive *p, const sup_primitive *primitive)
 {
     char joints[24], weights[24];
     for (int32_t set = 0; set < MAX_SETS; set++) {
@@ -53,42 +53,44 @@ static sup_result measure_influences(sup_gltf *g, primitive *p, const sup_primit
         bool has_joints = sup_json_get(p->attributes, joints) != NULL;
         if (has_joints != (sup_json_get(p->attributes, weights) != NULL))
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.mesh.influences",
-                                 "Primitive %d of mesh %d has only one of %s and %s.", part->primitive, part->mesh,
-                                 joints, weights);
+                                 "Primitive %d of mesh %d has only one of %s and %s.", primitive->index_in_mesh,
+                                 primitive->mesh, joints, weights);
         if (!has_joints) break;
         p->set_count = set + 1;
     }
     return SUP_OK;
 }
 
-static sup_result open_primitive(sup_gltf *g, const sup_json *list, primitive *p, sup_primitive *part)
+static sup_result open_primitive(sup_gltf *g, const sup_json *list, gltf_primitive *p, sup_primitive *primitive)
 {
     int64_t mode;
-    sup_result result = sup_gltf_object(g, list, part->primitive, "primitive", &p->object);
+    sup_result result = sup_gltf_object(g, list, primitive->index_in_mesh, "primitive", &p->object);
     if (result != SUP_OK) return result;
     p->attributes = sup_json_get(p->object, "attributes");
     size_t members = (size_t)sup_json_count(p->object) + (size_t)sup_json_count(p->attributes);
-    result = sup_gltf_charge(g, members, sizeof(sup_json)); /* each instance looks through them */
-    if (result == SUP_OK) result = sup_gltf_size(g, p->object, "mode", MODE_TRIANGLES, 6, "mesh", part->mesh, &mode);
+    result = sup_gltf_charge(g, members, sizeof(sup_json)); /* each instance searches them */
+    if (result == SUP_OK)
+        result = sup_gltf_size(g, p->object, "mode", MODE_TRIANGLES, 6, "mesh", primitive->mesh, &mode);
     if (result != SUP_OK) return result;
     p->mode = (int32_t)mode;
-    result =
-        sup_gltf_index(g, p->object, "material", "material", g->material_count, "mesh", part->mesh, &part->material);
-    if (result == SUP_OK) result = sup_gltf_open_member(g, p->attributes, "POSITION", "mesh", part->mesh, &p->position);
-    if (result == SUP_OK) result = sup_gltf_open_member(g, p->object, "indices", "mesh", part->mesh, &p->indices);
+    result = sup_gltf_index(g, p->object, "material", "material", g->material_count, "mesh", primitive->mesh,
+                            &primitive->material);
+    if (result == SUP_OK)
+        result = sup_gltf_open_member(g, p->attributes, "POSITION", "mesh", primitive->mesh, &p->position);
+    if (result == SUP_OK) result = sup_gltf_open_member(g, p->object, "indices", "mesh", primitive->mesh, &p->indices);
     if (result != SUP_OK) return result;
     if (p->position.index >= 0 && p->position.width != 3)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.mesh.attribute",
-                             "POSITION of primitive %d of mesh %d must have 3 components.", part->primitive,
-                             part->mesh);
-    part->vertex_count = p->position.index >= 0 ? p->position.count : 0;
-    result = measure_triangles(g, p, part);
-    if (result == SUP_OK && part->skin >= 0) result = measure_influences(g, p, part);
+                             "POSITION of primitive %d of mesh %d must have 3 components.", primitive->index_in_mesh,
+                             primitive->mesh);
+    primitive->vertex_count = p->position.index >= 0 ? p->position.count : 0;
+    result = measure_triangles(g, p, primitive);
+    if (result == SUP_OK && primitive->skin >= 0) result = measure_influences(g, p, primitive);
     return result;
 }
 
-/* The parts of one node; all counts are known after this. */
-static sup_result add_parts(sup_gltf *g, int32_t node, primitive *primitives, int32_t *filled)
+/* Adds the primitives of one node and sets all their counts. */
+static sup_result add_primitives(sup_gltf *g, int32_t node, gltf_primitive *sources, int32_t *filled)
 {
     int32_t number = g->nodes[node].mesh;
     const sup_json *list = g->mesh_infos[number].primitives;
@@ -96,46 +98,47 @@ static sup_result add_parts(sup_gltf *g, int32_t node, primitive *primitives, in
     sup_result result = SUP_OK;
     if (name[0] == '\0') name = g->character->nodes[node].name;
     for (int32_t i = 0; result == SUP_OK && i < sup_json_count(list); i++) {
-        sup_primitive *part = &g->parts[*filled];
-        *part = (sup_primitive){.name = name, .node = node, .mesh = number, .primitive = i, .skin = g->nodes[node].skin};
-        part->vertex_first = g->character->vertex_count;
-        part->triangle_first = g->character->triangle_count;
-        result = open_primitive(g, list, &primitives[(*filled)++], part);
+        sup_primitive *primitive = &g->primitives[*filled];
+        *primitive = (sup_primitive){
+            .name = name, .node = node, .mesh = number, .index_in_mesh = i, .skin = g->nodes[node].skin};
+        primitive->vertex_first = g->character->vertex_count;
+        primitive->triangle_first = g->character->triangle_count;
+        result = open_primitive(g, list, &sources[(*filled)++], primitive);
         if (result != SUP_OK) return result;
-        if (part->vertex_count > MAX_ELEMENTS - part->vertex_first ||
-            part->triangle_count > MAX_ELEMENTS - part->triangle_first)
+        if (primitive->vertex_count > MAX_ELEMENTS - primitive->vertex_first ||
+            primitive->triangle_count > MAX_ELEMENTS - primitive->triangle_first)
             return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.mesh.large", "The file has too many vertices.");
-        g->character->vertex_count += part->vertex_count;
-        g->character->triangle_count += part->triangle_count;
+        g->character->vertex_count += primitive->vertex_count;
+        g->character->triangle_count += primitive->triangle_count;
     }
     return result;
 }
 
-/* One vertex attribute of all parts, `width` floats a vertex, or NULL when no part has it. */
-static sup_result read_attribute(sup_gltf *g, const primitive *primitives, const char *name, int32_t width,
+/* One vertex attribute of all primitives, `width` floats per vertex, or NULL when no primitive has it. */
+static sup_result read_attribute(sup_gltf *g, const gltf_primitive *sources, const char *name, int32_t width,
                                  const float **attribute)
 {
     float *values = NULL;
     for (int32_t i = 0; i < g->character->primitive_count; i++) {
-        const sup_primitive *part = &g->parts[i];
+        const sup_primitive *primitive = &g->primitives[i];
         sup_gltf_accessor accessor;
-        sup_result result = sup_gltf_open_member(g, primitives[i].attributes, name, "mesh", part->mesh, &accessor);
+        sup_result result = sup_gltf_open_member(g, sources[i].attributes, name, "mesh", primitive->mesh, &accessor);
         if (result != SUP_OK) return result;
-        if (accessor.index < 0 || part->vertex_count == 0) continue;
-        if (accessor.count != part->vertex_count || accessor.width != width)
+        if (accessor.index < 0 || primitive->vertex_count == 0) continue;
+        if (accessor.count != primitive->vertex_count || accessor.width != width)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.mesh.attribute",
                                  "%s of primitive %d of mesh %d must have %d components for each of %d vertices.", name,
-                                 part->primitive, part->mesh, width, part->vertex_count);
+                                 primitive->index_in_mesh, primitive->mesh, width, primitive->vertex_count);
         if (values == NULL)
             values = sup_gltf_alloc(g, g->arena, (size_t)g->character->vertex_count * (size_t)width, sizeof *values);
         if (values == NULL) return g->error->result;
-        sup_gltf_read_floats(&accessor, width, values + (size_t)part->vertex_first * (size_t)width);
+        sup_gltf_read_floats(&accessor, width, values + (size_t)primitive->vertex_first * (size_t)width);
     }
     *attribute = values;
     return SUP_OK;
 }
 
-/* Quantised normals are a little off unit length; those that are not numbers become "none". */
+/* Quantised normals are not exactly of unit length; invalid normals become zero ("no normal"). */
 static void unit_normals(float *normals, int32_t count)
 {
     for (int32_t i = 0; normals != NULL && i < count; i++) {
@@ -145,51 +148,51 @@ static void unit_normals(float *normals, int32_t count)
     }
 }
 
-/* A surface under the skin; parts that have none have it where their skin is. */
-static sup_result read_layer(sup_gltf *g, const primitive *primitives, const char *name, const float **layer)
+/* A surface under the skin; primitives without the attribute get their skin positions. */
+static sup_result read_layer(sup_gltf *g, const gltf_primitive *sources, const char *name, const float **layer)
 {
-    sup_result result = read_attribute(g, primitives, name, 3, layer);
+    sup_result result = read_attribute(g, sources, name, 3, layer);
     for (int32_t i = 0; result == SUP_OK && *layer != NULL && i < g->character->primitive_count; i++) {
-        const sup_primitive *part = &g->parts[i];
-        size_t first = (size_t)part->vertex_first * 3, count = (size_t)part->vertex_count * 3;
-        if (count > 0 && sup_json_get(primitives[i].attributes, name) == NULL)
+        const sup_primitive *primitive = &g->primitives[i];
+        size_t first = (size_t)primitive->vertex_first * 3, count = (size_t)primitive->vertex_count * 3;
+        if (count > 0 && sup_json_get(sources[i].attributes, name) == NULL)
             memcpy((float *)*layer + first, g->character->positions + first, count * sizeof(float));
     }
     return result;
 }
 
-/* Which joint of its skin holds the bone surface under a vertex; a number that names none, and parts that do not say,
- * mean that it slides. */
-static sup_result read_holders(sup_gltf *g, const primitive *primitives)
+/* The joint of the skin that the bone surface is attached to, per vertex; -1 (sliding) for an invalid index and for
+ * primitives without the attribute. */
+static sup_result read_holders(sup_gltf *g, const gltf_primitive *sources)
 {
     sup_character *c = g->character;
     const float *numbers = NULL;
-    sup_result result = read_attribute(g, primitives, "_HOLDER", 1, &numbers);
+    sup_result result = read_attribute(g, sources, "_HOLDER", 1, &numbers);
     if (result != SUP_OK || numbers == NULL) return result;
     int32_t *holders = sup_gltf_alloc(g, g->arena, (size_t)c->vertex_count, sizeof *holders);
     if (holders == NULL) return g->error->result;
     for (int32_t i = 0; i < c->primitive_count; i++) {
-        const sup_primitive *part = &g->parts[i];
-        bool told = part->skin >= 0 && sup_json_get(primitives[i].attributes, "_HOLDER") != NULL;
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
-            bool good = told && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[part->skin].bone_count;
-            holders[v] = good ? c->skins[part->skin].bone_first + (int32_t)numbers[v] : -1;
+        const sup_primitive *primitive = &g->primitives[i];
+        bool has_holders = primitive->skin >= 0 && sup_json_get(sources[i].attributes, "_HOLDER") != NULL;
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
+            bool good = has_holders && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[primitive->skin].bone_count;
+            holders[v] = good ? c->skins[primitive->skin].bone_first + (int32_t)numbers[v] : -1;
         }
     }
     c->bone_holders = holders;
     return SUP_OK;
 }
 
-static sup_result read_vertices(sup_gltf *g, const primitive *primitives)
+static sup_result read_vertices(sup_gltf *g, const gltf_primitive *sources)
 {
     sup_character *c = g->character;
-    sup_result result = read_attribute(g, primitives, "POSITION", 3, &c->positions);
-    if (result == SUP_OK) result = read_attribute(g, primitives, "NORMAL", 3, &c->normals);
-    if (result == SUP_OK) result = read_attribute(g, primitives, "TANGENT", 4, &c->tangents);
-    if (result == SUP_OK) result = read_attribute(g, primitives, "TEXCOORD_0", 2, &c->texcoords);
-    if (result == SUP_OK) result = read_layer(g, primitives, "_MUSCLE", &c->muscle_positions);
-    if (result == SUP_OK) result = read_layer(g, primitives, "_BONE", &c->bone_positions);
-    if (result == SUP_OK) result = read_holders(g, primitives);
+    sup_result result = read_attribute(g, sources, "POSITION", 3, &c->positions);
+    if (result == SUP_OK) result = read_attribute(g, sources, "NORMAL", 3, &c->normals);
+    if (result == SUP_OK) result = read_attribute(g, sources, "TANGENT", 4, &c->tangents);
+    if (result == SUP_OK) result = read_attribute(g, sources, "TEXCOORD_0", 2, &c->texcoords);
+    if (result == SUP_OK) result = read_layer(g, sources, "_MUSCLE", &c->muscle_positions);
+    if (result == SUP_OK) result = read_layer(g, sources, "_BONE", &c->bone_positions);
+    if (result == SUP_OK) result = read_holders(g, sources);
     if (result == SUP_OK) unit_normals((float *)c->normals, c->vertex_count);
     return result;
 }
@@ -202,105 +205,108 @@ static int32_t corner(int32_t mode, int32_t t, int32_t k)
     return k == 0 ? t + 1 : k == 1 ? t + 2 : 0;
 }
 
-static sup_result fill_triangles(sup_gltf *g, const primitive *p, const sup_primitive *part, int32_t *triangles)
+static sup_result fill_triangles(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive,
+                                 int32_t *triangles)
 {
     uint32_t *indices = NULL;
-    if (p->indices.index >= 0 && part->triangle_count > 0) {
+    if (p->indices.index >= 0 && primitive->triangle_count > 0) {
         indices = sup_alloc_zero(&g->input->context->allocator, (size_t)p->indices.count * sizeof *indices);
         if (indices == NULL) return sup_fail_memory(g->error, g->input->name);
         sup_gltf_read_integers(&p->indices, indices);
     }
     sup_result result = SUP_OK;
-    for (int32_t t = 0; t < part->triangle_count && result == SUP_OK; t++)
+    for (int32_t t = 0; t < primitive->triangle_count && result == SUP_OK; t++)
         for (int32_t k = 0; k < 3; k++) {
             int32_t at = corner(p->mode, t, k);
             uint32_t vertex = indices != NULL ? indices[at] : (uint32_t)at;
-            if (vertex >= (uint32_t)part->vertex_count) {
+            if (vertex >= (uint32_t)primitive->vertex_count) {
                 result = sup_gltf_fail(
                     g, SUP_ERROR_FORMAT, "gltf.mesh.index",
-                    "Triangle %d of primitive %d of mesh %d names the vertex %u, but the primitive has %d vertices.", t,
-                    part->primitive, part->mesh, vertex, part->vertex_count);
+                    "Triangle %d of primitive %d of mesh %d refers to vertex %u, but the primitive has %d vertices.", t,
+                    primitive->index_in_mesh, primitive->mesh, vertex, primitive->vertex_count);
                 break;
             }
-            triangles[t * 3 + k] = part->vertex_first + (int32_t)vertex;
+            triangles[t * 3 + k] = primitive->vertex_first + (int32_t)vertex;
         }
     if (indices != NULL) sup_free(&g->input->context->allocator, indices, (size_t)p->indices.count * sizeof *indices);
     return result;
 }
 
-static sup_result read_triangles(sup_gltf *g, const primitive *primitives)
+static sup_result read_triangles(sup_gltf *g, const gltf_primitive *sources)
 {
     int32_t *triangles = sup_gltf_alloc(g, g->arena, (size_t)g->character->triangle_count * 3, sizeof *triangles);
     if (triangles == NULL) return g->error->result;
     g->character->triangles = triangles;
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < g->character->primitive_count && result == SUP_OK; i++)
-        result = fill_triangles(g, &primitives[i], &g->parts[i], triangles + (size_t)g->parts[i].triangle_first * 3);
+        result =
+            fill_triangles(g, &sources[i], &g->primitives[i], triangles + (size_t)g->primitives[i].triangle_first * 3);
     return result;
 }
 
-/* One set of influences as the file has it: 4 joints and 4 weights a vertex. */
-static sup_result read_set(sup_gltf *g, const primitive *p, const sup_primitive *part, int32_t set, uint32_t *joints,
-                           float *weights)
+/* One set of influences as stored in the file: 4 joints and 4 weights per vertex. */
+static sup_result read_set(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive, int32_t set,
+                           uint32_t *joints, float *weights)
 {
     char name[24];
     sup_gltf_accessor accessor;
     set_name(name, sizeof name, "JOINTS", set);
-    sup_result result = sup_gltf_open_member(g, p->attributes, name, "mesh", part->mesh, &accessor);
+    sup_result result = sup_gltf_open_member(g, p->attributes, name, "mesh", primitive->mesh, &accessor);
     if (result != SUP_OK) return result;
-    bool good = accessor.width == 4 && accessor.count == part->vertex_count && accessor.component != SUP_GLTF_BYTE &&
-                accessor.component != SUP_GLTF_SHORT;
+    bool good = accessor.width == 4 && accessor.count == primitive->vertex_count &&
+                accessor.component != SUP_GLTF_BYTE && accessor.component != SUP_GLTF_SHORT;
     if (good) {
         sup_gltf_read_integers(&accessor, joints);
         set_name(name, sizeof name, "WEIGHTS", set);
-        result = sup_gltf_open_member(g, p->attributes, name, "mesh", part->mesh, &accessor);
+        result = sup_gltf_open_member(g, p->attributes, name, "mesh", primitive->mesh, &accessor);
         if (result != SUP_OK) return result;
-        good = accessor.width == 4 && accessor.count == part->vertex_count;
-        accessor.normalized = true; /* whole-number weights mean nothing else */
+        good = accessor.width == 4 && accessor.count == primitive->vertex_count;
+        accessor.normalized = true; /* integer weights are always normalised */
         if (good) sup_gltf_read_floats(&accessor, 4, weights);
     }
     if (good) return SUP_OK;
     return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.mesh.influences",
                          "%s of primitive %d of mesh %d must have 4 components for each of %d vertices.", name,
-                         part->primitive, part->mesh, part->vertex_count);
+                         primitive->index_in_mesh, primitive->mesh, primitive->vertex_count);
 }
 
-/* Appends the influences of one part; weights of exactly 0 are dropped, everything else is kept as it is. */
-static sup_result fill_influences(sup_gltf *g, const primitive *p, const sup_primitive *part, uint32_t *joints,
-                                  float *weights, int32_t *first, int32_t *bone, float *weight)
+/* Appends the influences of one primitive; weights of exactly 0 are dropped, all others are kept unchanged. */
+static sup_result fill_influences(sup_gltf *g, const gltf_primitive *p, const sup_primitive *primitive,
+                                  uint32_t *joints, float *weights, int32_t *first, int32_t *bone, float *weight)
 {
-    const sup_skin *skin = part->skin >= 0 ? &g->character->skins[part->skin] : NULL;
-    size_t row = (size_t)part->vertex_count * 4;
-    int32_t filled = first[part->vertex_first];
-    memset(joints, 0, (size_t)p->set_count * row * sizeof *joints);
-    memset(weights, 0, (size_t)p->set_count * row * sizeof *weights);
+    const sup_skin *skin = primitive->skin >= 0 ? &g->character->skins[primitive->skin] : NULL;
+    size_t set_size = (size_t)primitive->vertex_count * 4;
+    int32_t filled = first[primitive->vertex_first];
+    memset(joints, 0, (size_t)p->set_count * set_size * sizeof *joints);
+    memset(weights, 0, (size_t)p->set_count * set_size * sizeof *weights);
     for (int32_t set = 0; set < p->set_count; set++) {
-        sup_result result = read_set(g, p, part, set, joints + (size_t)set * row, weights + (size_t)set * row);
+        sup_result result =
+            read_set(g, p, primitive, set, joints + (size_t)set * set_size, weights + (size_t)set * set_size);
         if (result != SUP_OK) return result;
     }
-    for (int32_t v = 0; v < part->vertex_count; v++) {
+    for (int32_t v = 0; v < primitive->vertex_count; v++) {
         for (int32_t k = 0; k < p->set_count * 4; k++) {
-            size_t at = (size_t)(k / 4) * row + (size_t)v * 4 + (size_t)(k % 4);
+            size_t at = (size_t)(k / 4) * set_size + (size_t)v * 4 + (size_t)(k % 4);
             if (skin == NULL || weights[at] == 0.0f) continue;
             if (joints[at] >= (uint32_t)skin->bone_count)
                 return sup_gltf_fail(
                     g, SUP_ERROR_FORMAT, "gltf.mesh.joint",
-                    "Vertex %d of primitive %d of mesh %d names the joint %u, but skin %d has %d joints.", v,
-                    part->primitive, part->mesh, joints[at], part->skin, skin->bone_count);
+                    "Vertex %d of primitive %d of mesh %d refers to joint %u, but skin %d has %d joints.", v,
+                    primitive->index_in_mesh, primitive->mesh, joints[at], primitive->skin, skin->bone_count);
             bone[filled] = skin->bone_first + (int32_t)joints[at];
             weight[filled++] = weights[at];
         }
-        first[part->vertex_first + v + 1] = filled;
+        first[primitive->vertex_first + v + 1] = filled;
     }
     return SUP_OK;
 }
 
-static sup_result read_influences(sup_gltf *g, const primitive *primitives)
+static sup_result read_influences(sup_gltf *g, const gltf_primitive *sources)
 {
     sup_character *c = g->character;
-    size_t total = 0, largest = 0; /* upper bounds: zero weights are not known yet */
+    size_t total = 0, largest = 0; /* upper bounds: zero weights are dropped later */
     for (int32_t i = 0; i < c->primitive_count; i++) {
-        size_t slots = (size_t)g->parts[i].vertex_count * (size_t)primitives[i].set_count * 4;
+        size_t slots = (size_t)g->primitives[i].vertex_count * (size_t)sources[i].set_count * 4;
         total += slots;
         largest = slots > largest ? slots : largest;
     }
@@ -317,7 +323,7 @@ static sup_result read_influences(sup_gltf *g, const primitive *primitives)
     c->influence_weight = weight;
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < c->primitive_count && result == SUP_OK; i++)
-        result = fill_influences(g, &primitives[i], &g->parts[i], joints, weights, first, bone, weight);
+        result = fill_influences(g, &sources[i], &g->primitives[i], joints, weights, first, bone, weight);
     return result;
 }
 
@@ -356,17 +362,17 @@ sup_result sup_gltf_read_meshes(sup_gltf *g)
     for (int32_t i = 0; i < c->node_count; i++)
         if (g->nodes[i].mesh >= 0) count += (size_t)sup_json_count(g->mesh_infos[g->nodes[i].mesh].primitives);
     if (count > MAX_ELEMENTS)
-        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.mesh.large", "The file has too many parts.");
-    g->parts = sup_gltf_alloc(g, g->arena, count, sizeof *g->parts);
-    primitive *primitives = sup_gltf_alloc(g, &g->scratch, count, sizeof *primitives);
-    if (g->parts == NULL || primitives == NULL) return g->error->result;
+        return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.mesh.large", "The file has too many primitives.");
+    g->primitives = sup_gltf_alloc(g, g->arena, count, sizeof *g->primitives);
+    gltf_primitive *sources = sup_gltf_alloc(g, &g->scratch, count, sizeof *sources);
+    if (g->primitives == NULL || sources == NULL) return g->error->result;
     int32_t filled = 0;
     for (int32_t i = 0; i < c->node_count && result == SUP_OK; i++)
-        if (g->nodes[i].mesh >= 0) result = add_parts(g, i, primitives, &filled);
-    c->primitives = g->parts;
+        if (g->nodes[i].mesh >= 0) result = add_primitives(g, i, sources, &filled);
+    c->primitives = g->primitives;
     c->primitive_count = filled;
-    if (result == SUP_OK) result = read_vertices(g, primitives);
-    if (result == SUP_OK) result = read_triangles(g, primitives);
-    if (result == SUP_OK) result = read_influences(g, primitives);
+    if (result == SUP_OK) result = read_vertices(g, sources);
+    if (result == SUP_OK) result = read_triangles(g, sources);
+    if (result == SUP_OK) result = read_influences(g, sources);
     return result;
 }

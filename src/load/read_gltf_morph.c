@@ -1,43 +1,44 @@
-/* read_gltf_morph.c - morph targets: a weight slot for each target of each node with a mesh, shared by the primitives. */
+/* read_gltf_morph.c - reads morph targets: one weight slot per target and mesh node, shared by the primitives of the
+ * mesh. */
 #include "load/read_gltf.h"
 
-static sup_result read_offsets(sup_gltf *g, const sup_json *target, const char *name, const sup_primitive *part,
+static sup_result read_offsets(sup_gltf *g, const sup_json *target, const char *name, const sup_primitive *primitive,
                                const float **offsets)
 {
     sup_gltf_accessor accessor;
-    sup_result result = sup_gltf_open_member(g, target, name, "mesh", part->mesh, &accessor);
+    sup_result result = sup_gltf_open_member(g, target, name, "mesh", primitive->mesh, &accessor);
     *offsets = NULL;
     if (result != SUP_OK || accessor.index < 0) return result;
-    if (accessor.count != part->vertex_count || accessor.width != 3)
+    if (accessor.count != primitive->vertex_count || accessor.width != 3)
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.morph",
                              "%s of a morph target of primitive %d of mesh %d must have 3 components for each of %d "
                              "vertices.",
-                             name, part->primitive, part->mesh, part->vertex_count);
+                             name, primitive->index_in_mesh, primitive->mesh, primitive->vertex_count);
     *offsets = sup_gltf_shared_floats(g, &accessor);
     return *offsets != NULL ? SUP_OK : g->error->result;
 }
 
-static sup_result read_part(sup_gltf *g, int32_t number, sup_morph *morphs, int32_t *filled)
+static sup_result read_targets(sup_gltf *g, int32_t number, sup_morph *morphs, int32_t *filled)
 {
-    const sup_primitive *part = &g->parts[number];
-    const sup_gltf_mesh *mesh = &g->mesh_infos[part->mesh];
-    const sup_json *weights = g->nodes[part->node].weights, *target;
-    const sup_json *targets = sup_json_get(sup_json_at(mesh->primitives, part->primitive), "targets");
+    const sup_primitive *primitive = &g->primitives[number];
+    const sup_gltf_mesh *mesh = &g->mesh_infos[primitive->mesh];
+    const sup_json *weights = g->nodes[primitive->node].weights, *target;
+    const sup_json *targets = sup_json_get(sup_json_at(mesh->primitives, primitive->index_in_mesh), "targets");
     if (weights == NULL) weights = mesh->weights;
     sup_result result = SUP_OK;
     for (int32_t i = 0; result == SUP_OK && i < sup_json_count(targets); i++) {
         sup_morph *morph = &morphs[(*filled)++];
         double weight = 0.0;
         sup_json_double(sup_json_at(weights, i), &weight);
-        morph->part = number;
-        morph->weight = g->nodes[part->node].morph_first + i;
+        morph->primitive = number;
+        morph->weight = g->nodes[primitive->node].morph_first + i;
         morph->default_weight = (float)weight;
         morph->name = sup_gltf_name(g, sup_json_at(mesh->target_names, i));
         if (morph->name == NULL) return g->error->result;
         result = sup_gltf_object(g, targets, i, "morph target", &target);
         if (result == SUP_OK) result = sup_gltf_charge(g, (size_t)sup_json_count(target), sizeof(sup_json));
-        if (result == SUP_OK) result = read_offsets(g, target, "POSITION", part, &morph->positions);
-        if (result == SUP_OK) result = read_offsets(g, target, "NORMAL", part, &morph->normals);
+        if (result == SUP_OK) result = read_offsets(g, target, "POSITION", primitive, &morph->positions);
+        if (result == SUP_OK) result = read_offsets(g, target, "NORMAL", primitive, &morph->normals);
     }
     return result;
 }
@@ -53,7 +54,7 @@ sup_result sup_gltf_read_morphs(sup_gltf *g)
         if (slots > INT32_MAX / 16) break;
     }
     for (int32_t i = 0; i < c->primitive_count; i++)
-        count += g->nodes[g->parts[i].node].morph_count; /* at most: a primitive may have fewer than its mesh */
+        count += g->nodes[g->primitives[i].node].morph_count; /* upper bound */
     if (slots > INT32_MAX / 16 || count > INT32_MAX / 16)
         return sup_gltf_fail(g, SUP_ERROR_UNSUPPORTED, "gltf.morph.large", "The file has too many morph targets.");
     sup_morph *morphs = sup_gltf_alloc(g, g->arena, (size_t)count, sizeof *morphs);
@@ -61,7 +62,7 @@ sup_result sup_gltf_read_morphs(sup_gltf *g)
     int32_t filled = 0;
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < c->primitive_count && result == SUP_OK; i++)
-        result = read_part(g, i, morphs, &filled);
+        result = read_targets(g, i, morphs, &filled);
     c->morphs = morphs;
     c->morph_count = filled;
     c->morph_weight_count = (int32_t)slots;

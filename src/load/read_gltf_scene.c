@@ -1,9 +1,9 @@
-/* read_gltf_scene.c - nodes with their transforms and hierarchy, and skins. */
+/* read_gltf_scene.c - reads nodes (transforms, hierarchy) and skins. */
 #include "load/read_gltf.h"
 
 #include "math/affine.h"
 
-/* How far a node's matrix may be from translation * rotation * scale, relative to its size, without a word. */
+/* Maximum deviation of a node's matrix from translation * rotation * scale, relative to its norm, without a warning. */
 static const double SHEAR_TOLERANCE = 1e-4;
 
 static sup_result read_matrix(sup_gltf *g, const double *columns, int32_t number, sup_transform *rest)
@@ -15,10 +15,10 @@ static sup_result read_matrix(sup_gltf *g, const double *columns, int32_t number
             matrix.m[row * 4 + column] = columns[column * 4 + row];
     if (!sup_affine_finite(matrix))
         return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.node.nonfinite",
-                             "The matrix of node %d has a number that is not finite.", number);
+                             "The matrix of node %d has a non-finite number.", number);
     *rest = sup_affine_decompose(matrix, &shear);
     if (shear > SHEAR_TOLERANCE)
-        sup_log(g->input->context, SUP_LOG_WARNING, "%s: the matrix of node %d has shear, which is dropped.",
+        sup_log(g->input->context, SUP_LOG_WARNING, "%s: the matrix of node %d has shear, which is ignored.",
                 g->input->name, number);
     return SUP_OK;
 }
@@ -39,7 +39,7 @@ static sup_result read_transform(sup_gltf *g, const sup_json *node, int32_t numb
     if (has_r) {
         double length2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3];
         sup_quatd q = {r[0], r[1], r[2], r[3]};
-        if (isfinite(length2)) q = sup_quatd_normalise(q); /* else sup_character_finish refuses it */
+        if (isfinite(length2)) q = sup_quatd_normalise(q); /* otherwise sup_character_finish reports the error */
         rest->rotation = sup_quatd_to_float(q);
     }
     return SUP_OK;
@@ -55,8 +55,8 @@ static sup_result read_children(sup_gltf *g, const sup_json *node, int32_t numbe
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.index", "Node %d has a child that does not exist.", number);
         if (nodes[child].parent >= 0)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.node.parents",
-                                 "Node %d is a child of node %d and of node %d: it can have one parent.", (int)child,
-                                 nodes[child].parent, number);
+                                 "Node %d is a child of node %d and of node %d: a node can have only one parent.",
+                                 (int)child, nodes[child].parent, number);
         nodes[child].parent = number;
     }
     return result;
@@ -91,7 +91,7 @@ static sup_result read_nodes(sup_gltf *g, int32_t skin_count)
     return result;
 }
 
-/* Column-major 4x4 matrices of the accessor to the bones; without an accessor they are identities. */
+/* Reads column-major 4x4 matrices of the accessor into the bones; identity without an accessor. */
 static sup_result read_inverse_binds(sup_gltf *g, const sup_json *skin, int32_t number, sup_bone *bones, int32_t count)
 {
     sup_gltf_accessor accessor;
@@ -110,8 +110,8 @@ static sup_result read_inverse_binds(sup_gltf *g, const sup_json *skin, int32_t 
             float value = matrices[i * 16 + k % 4 * 4 + k / 4];
             if (!isfinite(value))
                 return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.skin.nonfinite",
-                                     "The inverse bind matrix of joint %d of skin %d has a number that is not finite.",
-                                     i, number);
+                                     "The inverse bind matrix of joint %d of skin %d has a non-finite number.", i,
+                                     number);
             bones[i].inverse_bind.m[k] = value;
         }
     return SUP_OK;
@@ -128,7 +128,7 @@ static sup_result read_skin(sup_gltf *g, const sup_json *object, int32_t number,
         int64_t node = -1;
         if (!sup_json_integer(sup_json_at(joints, i), &node) || node < 0 || node >= g->character->node_count)
             return sup_gltf_fail(g, SUP_ERROR_FORMAT, "gltf.skin.joint",
-                                 "Joint %d of skin %d is a node that does not exist.", i, number);
+                                 "Joint %d of skin %d refers to a node that does not exist.", i, number);
         bones[i].node = (int32_t)node;
     }
     return read_inverse_binds(g, object, number, bones, skin->bone_count);

@@ -1,16 +1,16 @@
-/* read_ini.c - the scene files of Fast Projective Skinning: lines of a key and a file beside this one.
+/* read_ini.c - the scene files of Fast Projective Skinning: lines with a key and a file name relative to this file.
  *
- *     SIMMESH  coarse mesh          VISMESH   fine mesh, optional: the one to show, and the character's mesh here
+ *     SIMMESH  simulated mesh       VISMESH   render mesh, optional: the character's mesh here
  *     SKELETON skeleton (.skel)     ANIMATION motion (.anim) and its name; any number of them
  *
- * UPSAMPLING names a table for the coarse mesh that the library makes itself: it is ignored, as other keys are. */
+ * UPSAMPLING refers to an embedding table that the library computes itself: it is ignored, like all other keys. */
 #include "load/file.h"
 #include "load/load.h"
 #include "load/text_cursor.h"
 
 #include <stdlib.h>
 
-/* A small file could otherwise ask for any amount of memory by naming the same motion over and over. */
+/* Limits the memory that a small file can request by listing the same motion repeatedly. */
 enum { ANIMATION_LIMIT = 1000, PATH_SIZE = 4096 };
 
 typedef struct ini_animation {
@@ -20,7 +20,7 @@ typedef struct ini_animation {
 typedef struct ini_reader {
     const sup_read_input *input;
     sup_text_cursor text;
-    sup_word simulated, shown, skeleton;
+    sup_word simulated_mesh, render_mesh, skeleton;
     sup_array animations;
     sup_error *error;
 } ini_reader;
@@ -28,42 +28,43 @@ typedef struct ini_reader {
 static sup_result read_animation(ini_reader *r)
 {
     if (r->animations.count >= ANIMATION_LIMIT)
-        return sup_text_fail(&r->text, r->error, "ini.animations", "The file names more than %d motions.",
+        return sup_text_fail(&r->text, r->error, "ini.animations", "The file lists more than %d motions.",
                              ANIMATION_LIMIT);
     ini_animation *animation = sup_array_push(&r->input->context->allocator, &r->animations, 1);
     if (animation == NULL) return sup_fail_memory(r->error, "the motions");
     animation->file = sup_text_word(&r->text);
     animation->name = sup_text_rest(&r->text);
-    if (animation->file.length == 0) return sup_text_fail(&r->text, r->error, "ini.value", "ANIMATION names no file.");
+    if (animation->file.length == 0)
+        return sup_text_fail(&r->text, r->error, "ini.value", "ANIMATION has no file name.");
     return SUP_OK;
 }
 
 static sup_result read_line(ini_reader *r)
 {
     sup_word key = sup_text_word(&r->text);
-    sup_word *slot = sup_word_is(key, "SIMMESH")    ? &r->simulated
-                     : sup_word_is(key, "VISMESH")  ? &r->shown
+    sup_word *slot = sup_word_is(key, "SIMMESH")    ? &r->simulated_mesh
+                     : sup_word_is(key, "VISMESH")  ? &r->render_mesh
                      : sup_word_is(key, "SKELETON") ? &r->skeleton
                                                     : NULL;
     if (sup_word_is(key, "ANIMATION")) return read_animation(r);
     if (slot == NULL) return SUP_OK;
     *slot = sup_text_rest(&r->text);
-    return slot->length > 0 ? SUP_OK : sup_text_fail(&r->text, r->error, "ini.value", "This key names no file.");
+    return slot->length > 0 ? SUP_OK : sup_text_fail(&r->text, r->error, "ini.value", "This key has no file name.");
 }
 
 static sup_result read_lines(ini_reader *r)
 {
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&r->text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&r->text)) {
         result = read_line(r);
         sup_text_next_line(&r->text);
     }
     if (result != SUP_OK) return result;
-    if (r->shown.length == 0) r->shown = r->simulated;
-    if (r->shown.length == 0 || r->skeleton.length == 0)
+    if (r->render_mesh.length == 0) r->render_mesh = r->simulated_mesh;
+    if (r->render_mesh.length == 0 || r->skeleton.length == 0)
         return sup_fail(r->error, SUP_ERROR_FORMAT, "ini.missing", r->text.name,
-                        "The file does not name a %s. Expected lines such as SIMMESH body.off and SKELETON body.skel.",
-                        r->shown.length == 0 ? "mesh (SIMMESH or VISMESH)" : "SKELETON");
+                        "The file has no %s. Expected lines such as SIMMESH body.off and SKELETON body.skel.",
+                        r->render_mesh.length == 0 ? "mesh (SIMMESH or VISMESH)" : "SKELETON");
     return SUP_OK;
 }
 
@@ -73,37 +74,39 @@ static sup_result path_of(const ini_reader *r, sup_word word, char path[PATH_SIZ
     if (word.length < sizeof name) {
         memcpy(name, word.text, word.length);
         name[word.length] = '\0';
-        if (memchr(name, '\0', word.length) == NULL && sup_path_beside(r->text.name, name, false, path, PATH_SIZE))
+        if (memchr(name, '\0', word.length) == NULL && sup_path_resolve(r->text.name, name, false, path, PATH_SIZE))
             return SUP_OK;
     }
     return sup_fail(r->error, SUP_ERROR_FORMAT, "ini.path", r->text.name, "A file name in this file is too long.");
 }
 
-/* Only the formats that can be meant: a scene file that names itself must not be read again. */
+/* Accepts only the expected formats: a scene file that refers to itself must not recurse. */
 static sup_result read_named(const ini_reader *r, sup_word word, bool is_mesh, sup_character **character)
 {
-    char path[PATH_SIZE], ending[16];
+    char path[PATH_SIZE], extension[16];
     sup_result result = path_of(r, word, path);
     if (result != SUP_OK) return result;
-    sup_path_ending(path, ending, sizeof ending);
-    bool fits = is_mesh ? sup_ending_is_mesh(ending) : strcmp(ending, "skel") == 0 || strcmp(ending, "bvh") == 0;
+    sup_path_extension(path, extension, sizeof extension);
+    bool fits =
+        is_mesh ? sup_extension_is_mesh(extension) : strcmp(extension, "skel") == 0 || strcmp(extension, "bvh") == 0;
     if (!fits)
         return sup_fail(r->error, SUP_ERROR_UNSUPPORTED, "ini.format", r->text.name,
-                        is_mesh ? "The file names the mesh \"%s\": expected .off, .obj, .ply or .stl."
-                                : "The file names the skeleton \"%s\": expected .skel or .bvh.",
+                        is_mesh
+                            ? "The mesh \"%s\" has an unsupported file extension: expected .off, .obj, .ply or .stl."
+                            : "The skeleton \"%s\" has an unsupported file extension: expected .skel or .bvh.",
                         path);
-    return sup_read_path(r->input, path, sup_reader_for(ending), character, r->error);
+    return sup_read_path(r->input, path, sup_reader_for(extension), character, r->error);
 }
 
-/* The clip's name: the one in the file, unless an earlier clip has it, then that of the motion's file. */
+/* The clip's name: the name in the file or, if an earlier clip has it, the name of the motion file. */
 static const char *clip_name(const ini_reader *r, sup_arena *arena, size_t index, const char *stem)
 {
     const ini_animation *list = (const ini_animation *)(const void *)r->animations.data;
     sup_word name = list[index].name;
-    bool taken = name.length == 0;
-    for (size_t i = 0; i < index && !taken; i++)
-        taken = list[i].name.length == name.length && memcmp(list[i].name.text, name.text, name.length) == 0;
-    return taken ? stem : sup_arena_string_n(arena, name.text, name.length);
+    bool is_used = name.length == 0;
+    for (size_t i = 0; i < index && !is_used; i++)
+        is_used = list[i].name.length == name.length && memcmp(list[i].name.text, name.text, name.length) == 0;
+    return is_used ? stem : sup_arena_string_n(arena, name.text, name.length);
 }
 
 /* Reads every motion into `clips`, which the caller destroys. */
@@ -162,7 +165,7 @@ sup_result sup_read_ini(const sup_read_input *input, sup_character **character, 
                     .error = error};
     sup_character *mesh = NULL, *skeleton = NULL, *joined = NULL;
     sup_result result = read_lines(&r);
-    if (result == SUP_OK) result = read_named(&r, r.shown, true, &mesh);
+    if (result == SUP_OK) result = read_named(&r, r.render_mesh, true, &mesh);
     if (result == SUP_OK) result = read_named(&r, r.skeleton, false, &skeleton);
     if (result == SUP_OK) result = sup_character_join(input->context, mesh, skeleton, &joined, error);
     if (result == SUP_OK && r.animations.count > 0) {

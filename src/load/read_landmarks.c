@@ -1,4 +1,4 @@
-/* read_landmarks.c - places that are known on a scan, a line each: VERTEX x y z, or JOINT_NAME x y z. */
+/* read_landmarks.c - known positions on a scan, one per line: VERTEX x y z, or JOINT_NAME x y z. */
 #include "load/file.h"
 #include "load/landmarks.h"
 #include "load/text_cursor.h"
@@ -16,7 +16,7 @@ static sup_result read_line(sup_text_cursor *cursor, sup_arena *arena, sup_landm
     *landmark = (sup_landmark){.vertex = -1};
     if (sup_text_int64(cursor, &vertex)) {
         if (vertex < 0 || vertex > INT32_MAX)
-            return sup_text_fail(cursor, error, "landmarks.vertex", "A vertex is a number from 0.");
+            return sup_text_fail(cursor, error, "landmarks.vertex", "A vertex index must be 0 or greater.");
         landmark->vertex = (int32_t)vertex;
     } else {
         sup_word name = sup_text_word(cursor);
@@ -25,7 +25,8 @@ static sup_result read_line(sup_text_cursor *cursor, sup_arena *arena, sup_landm
     }
     for (int k = 0; k < 3; k++)
         if (!sup_text_double(cursor, &landmark->position[k]) || !isfinite(landmark->position[k]))
-            return sup_text_fail_expected(cursor, error, "landmarks.place", "a vertex or joint and x y z");
+            return sup_text_fail_expected(cursor, error, "landmarks.position",
+                                          "a vertex index or joint name and x y z");
     return SUP_OK;
 }
 
@@ -40,7 +41,7 @@ sup_result sup_landmarks_read(const sup_context *context, const char *name, sup_
     sup_array items = {.item_size = sizeof(sup_landmark)};
     sup_text_cursor cursor = sup_text_open(bytes, name, '#');
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&cursor)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&cursor)) {
         sup_landmark *landmark = sup_array_push(&resolved.allocator, &items, 1);
         result = landmark != NULL ? read_line(&cursor, &storage->arena, landmark, error)
                                   : sup_fail_memory(error, "the landmarks");
@@ -64,7 +65,7 @@ sup_result sup_landmarks_load(const sup_context *context, const char *path, sup_
 {
     if (path == NULL || landmarks == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_landmarks_load needs a path and a place for the landmarks.");
+                        "sup_landmarks_load: path and landmarks must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     void *data = NULL;
     size_t size = 0;

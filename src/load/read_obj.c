@@ -1,12 +1,12 @@
 /* read_obj.c - Wavefront OBJ meshes.
  *
- * One part whose vertices are the file's "v" lines in their order, because that is the order in which other programs
- * count them. Objects, groups and materials split nothing. Normals and texture coordinates belong to corners in this
- * format: they are kept when every vertex has one, dropped when a vertex would have to be split. */
+ * Makes one primitive whose vertices are the "v" lines in file order, because other programs number them so. Objects,
+ * groups and materials do not split the mesh. Normals and texture coordinates belong to corners in this format: they
+ * are kept when each vertex has exactly one, and dropped when a vertex would have to be split. */
 #include "load/mesh.h"
 #include "load/text_cursor.h"
 
-/* Per corner: indices from 0 of position, texture coordinate and normal, -1 for none. */
+/* Per corner: zero-based indices of position, texture coordinate and normal, -1 for none. */
 typedef struct obj_corner {
     int32_t vertex, texcoord, normal;
 } obj_corner;
@@ -14,13 +14,13 @@ typedef struct obj_corner {
 typedef struct obj_reader {
     sup_text_cursor text;
     sup_mesh mesh;       /* normals and texcoords stay empty until the end */
-    sup_array texcoords; /* float, 2 an item */
-    sup_array normals;   /* float, 3 an item */
-    sup_array corners;   /* obj_corner, all faces one after another */
+    sup_array texcoords; /* float, 2 per item */
+    sup_array normals;   /* float, 3 per item */
+    sup_array corners;   /* obj_corner, all faces concatenated */
     sup_error *error;
 } obj_reader;
 
-/* `count` numbers of the rest of the line; what follows them (w, colours) is left alone. */
+/* Reads `count` numbers from the rest of the line; further values (w, colours) are ignored. */
 static sup_result read_numbers(obj_reader *r, sup_array *array, size_t count, const char *what)
 {
     float *values = sup_mesh_push(&r->mesh, array, count);
@@ -46,20 +46,20 @@ static sup_result read_texcoord(obj_reader *r)
         v = 0.0; /* "vt u" is allowed: a one-dimensional texture */
     }
     values[0] = (float)u;
-    values[1] = (float)(1.0 - v); /* OBJ's v grows up, glTF's down */
+    values[1] = (float)(1.0 - v); /* v points up in OBJ, down in glTF */
     return SUP_OK;
 }
 
-/* One index of a corner at *at: from 1, or negative from the end of what was read so far. -1 in *index when the place
- * is empty. */
-static bool parse_index(const char **at, const char *end, size_t so_far, int32_t *index)
+/* Parses one index of a corner at *at: from 1, or negative relative to the items read so far. *index is -1 when the
+ * field is empty. */
+static bool parse_index(const char **at, const char *end, size_t read_count, int32_t *index)
 {
     int64_t value;
     *index = -1;
     if (*at == end || **at == '/') return true;
     const char *after = sup_parse_int64(*at, end, &value);
-    if (after == NULL || value == 0 || value > INT32_MAX || value < -(int64_t)so_far) return false;
-    *index = (int32_t)(value > 0 ? value - 1 : (int64_t)so_far + value);
+    if (after == NULL || value == 0 || value > INT32_MAX || value < -(int64_t)read_count) return false;
+    *index = (int32_t)(value > 0 ? value - 1 : (int64_t)read_count + value);
     *at = after;
     return true;
 }
@@ -86,7 +86,7 @@ static sup_result read_face(obj_reader *r)
         if (!parse_corner(r, sup_text_word(&r->text), &corner)) {
             r->text = before;
             return sup_text_fail_expected(&r->text, r->error, "obj.face",
-                                          "a corner such as 3, 3/1, 3//2, 3/1/2 or -1 that names something before it");
+                                          "a corner such as 3, 3/1, 3//2, 3/1/2 or -1 that refers to an earlier line");
         }
         obj_corner *slot = sup_mesh_push(&r->mesh, &r->corners, 1);
         if (slot == NULL) return sup_fail_memory(r->error, "the faces");
@@ -110,7 +110,7 @@ static const obj_corner *corner_list(const obj_reader *r)
     return (const obj_corner *)(const void *)r->corners.data;
 }
 
-/* Positions are checked by sup_mesh_finish; the others here. */
+/* Position indices are checked by sup_mesh_finish, all others here. */
 static sup_result check_corners(obj_reader *r)
 {
     const obj_corner *corners = corner_list(r);
@@ -118,8 +118,8 @@ static sup_result check_corners(obj_reader *r)
     for (size_t i = 0; i < r->corners.count; i++)
         if (corners[i].texcoord >= texcoords || corners[i].normal >= normals)
             return sup_fail(r->error, SUP_ERROR_FORMAT, "obj.face.range", r->text.name,
-                            "A face names texture coordinate %d or normal %d (counted from 0), but the file has %lld "
-                            "and %lld of them.",
+                            "A face refers to texture coordinate %d or normal %d (counted from 0), but the file has "
+                            "%lld texture coordinates and %lld normals.",
                             corners[i].texcoord, corners[i].normal, (long long)texcoords, (long long)normals);
     int32_t *vertices = r->corners.count > 0 ? sup_mesh_push(&r->mesh, &r->mesh.corners, r->corners.count) : NULL;
     if (vertices == NULL && r->corners.count > 0) return sup_fail_memory(r->error, "the faces");
@@ -128,8 +128,9 @@ static sup_result check_corners(obj_reader *r)
     return SUP_OK;
 }
 
-/* Copies values of corners to their vertices; false when a vertex has none, or two that differ. */
-static bool spread(const obj_reader *r, const sup_array *from, size_t width, bool is_normal, float *to, bool *known)
+/* Copies corner values to their vertices; false when a vertex has no value or two different values. */
+static bool corners_to_vertices(const obj_reader *r, const sup_array *from, size_t width, bool is_normal, float *to,
+                                bool *known)
 {
     const obj_corner *corners = corner_list(r);
     const float *values = (const float *)(const void *)from->data;
@@ -145,7 +146,7 @@ static bool spread(const obj_reader *r, const sup_array *from, size_t width, boo
     return true;
 }
 
-/* Fills `to` with one value a vertex where the file has that, else leaves it empty. */
+/* Fills `to` with one value per vertex if the file has exactly one for each, else leaves it empty. */
 static sup_result keep_per_vertex(obj_reader *r, const sup_array *from, size_t width, bool is_normal, sup_array *to)
 {
     size_t vertices = r->mesh.positions.count / 3;
@@ -153,7 +154,7 @@ static sup_result keep_per_vertex(obj_reader *r, const sup_array *from, size_t w
     bool *known = sup_alloc_zero(&r->mesh.allocator, vertices);
     float *values = sup_mesh_push(&r->mesh, to, vertices * width);
     if (values != NULL) memset(values, 0, vertices * width * sizeof *values);
-    bool whole = known != NULL && values != NULL && spread(r, from, width, is_normal, values, known);
+    bool whole = known != NULL && values != NULL && corners_to_vertices(r, from, width, is_normal, values, known);
     sup_free(&r->mesh.allocator, known, vertices);
     if (known == NULL || values == NULL) return sup_fail_memory(r->error, "the vertices");
     if (!whole) to->count = 0;
@@ -163,7 +164,7 @@ static sup_result keep_per_vertex(obj_reader *r, const sup_array *from, size_t w
 static sup_result read_all(obj_reader *r)
 {
     sup_result result = SUP_OK;
-    while (result == SUP_OK && sup_text_next_filled(&r->text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&r->text)) {
         result = read_line(r);
         if (result == SUP_OK) sup_text_next_line(&r->text);
     }

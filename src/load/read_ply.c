@@ -1,5 +1,5 @@
 /* read_ply.c - Stanford PLY meshes: text, binary little endian and binary big endian; any elements and properties in
- * any order. Positions and normals of "vertex" and the vertex list of "face" are kept, all else is stepped over. */
+ * any order. Positions and normals of "vertex" and the vertex list of "face" are read, all other data is skipped. */
 #include "load/mesh.h"
 #include "load/text_cursor.h"
 
@@ -19,7 +19,7 @@ typedef enum ply_type {
 
 static const size_t type_sizes[] = {1, 1, 2, 2, 4, 4, 4, 8, 0};
 
-/* What a property means here: index into a vertex's values, or a role. */
+/* Meaning of a property: index into the values of a vertex, or a role. */
 enum { PLY_X = 0, PLY_NORMAL_X = 3, PLY_VALUES = 6, PLY_FACE_LIST = 6, PLY_IGNORED = 7 };
 
 typedef struct ply_property {
@@ -31,7 +31,7 @@ typedef struct ply_element {
     int64_t count;
     bool is_vertex, is_face;
     size_t property_first, property_count;
-    unsigned roles; /* bit per role that a property has */
+    unsigned roles; /* bit mask of the roles of the properties */
 } ply_element;
 
 typedef struct ply_reader {
@@ -98,7 +98,7 @@ static sup_result header_property(ply_reader *r)
 {
     ply_element *element = last_element(r);
     if (element == NULL)
-        return sup_text_fail(&r->text, r->error, "ply.property", "A property comes before any element.");
+        return sup_text_fail(&r->text, r->error, "ply.property", "A property precedes the first element.");
     ply_property *property = sup_array_push(&r->allocator, &r->properties, 1);
     if (property == NULL) return sup_fail_memory(r->error, "the header");
     sup_word word = sup_text_word(&r->text);
@@ -116,13 +116,13 @@ static sup_result header_property(ply_reader *r)
                              "integer.");
     property->role = role_named(element, sup_text_word(&r->text), is_list);
     if (property->role != PLY_IGNORED && (element->roles & 1u << property->role) != 0)
-        return sup_text_fail(&r->text, r->error, "ply.property", "A property of this name is there twice.");
+        return sup_text_fail(&r->text, r->error, "ply.property", "Duplicate property name.");
     element->roles |= 1u << property->role;
     element->property_count++;
     return SUP_OK;
 }
 
-/* Past the one line end behind "end_header": sup_text_next_line would take a "\r" of the data for one. */
+/* Skips exactly one line end after "end_header": sup_text_next_line could consume a "\r" that belongs to the data. */
 static void start_data(ply_reader *r, bool has_return, bool has_newline)
 {
     sup_text_cursor *text = &r->text;
@@ -146,7 +146,7 @@ static sup_result read_header(ply_reader *r)
     while (result == SUP_OK) {
         if (!sup_text_next_line(&r->text))
             return sup_text_fail(&r->text, r->error, "ply.header",
-                                 "The header has no end_header: the file is cut off.");
+                                 "The header has no end_header: the file is truncated.");
         sup_word word = sup_text_word(&r->text);
         if (sup_word_is(word, "format")) {
             result = header_format(r);
@@ -163,7 +163,7 @@ static sup_result read_header(ply_reader *r)
         }
     }
     if (result == SUP_OK && !has_format)
-        result = sup_text_fail(&r->text, r->error, "ply.format", "The header does not name a format.");
+        result = sup_text_fail(&r->text, r->error, "ply.format", "The header has no format line.");
     if (result == SUP_OK) start_data(r, has_return, has_newline);
     return result;
 }
@@ -172,7 +172,7 @@ static sup_result fail_short(ply_reader *r)
 {
     if (r->is_text) return sup_text_fail_expected(&r->text, r->error, "ply.data", "a number");
     return sup_fail(r->error, SUP_ERROR_FORMAT, "ply.data", r->text.name,
-                    "The file ends before all elements that its header promises: it is cut off.");
+                    "The file ends before all elements declared in its header: it is truncated.");
 }
 
 static double decode(const unsigned char *bytes, ply_type type, bool big_endian)
@@ -204,35 +204,36 @@ static double decode(const unsigned char *bytes, ply_type type, bool big_endian)
     }
 }
 
-/* The next value of the data, of either kind. */
+/* The next value of the data, text or binary. */
 static bool next_value(ply_reader *r, ply_type type, double *value)
 {
-    if (r->is_text) return sup_text_next_filled(&r->text) && sup_text_double(&r->text, value);
-    if (sup_text_left(&r->text) < type_sizes[type]) return false;
+    if (r->is_text) return sup_text_skip_to_word(&r->text) && sup_text_double(&r->text, value);
+    if (sup_text_remaining(&r->text) < type_sizes[type]) return false;
     *value = decode((const unsigned char *)r->text.at, type, r->big_endian);
     r->text.at += type_sizes[type];
     return true;
 }
 
-/* A list: into the mesh's corners when it is a face's, else stepped over. */
+/* Reads a list into the mesh's corners if it belongs to a face, else skips it. */
 static sup_result read_list(ply_reader *r, const ply_property *property)
 {
     double length;
     if (!next_value(r, property->count_type, &length)) return fail_short(r);
-    size_t smallest = r->is_text ? 2 : type_sizes[property->type]; /* bytes that one item takes at least */
-    size_t room = (sup_text_left(&r->text) + 1) / smallest;
-    if (!(length >= 0.0) || length != floor(length) || length > (double)room)
+    size_t smallest = r->is_text ? 2 : type_sizes[property->type]; /* minimum bytes per item */
+    size_t capacity = (sup_text_remaining(&r->text) + 1) / smallest;
+    if (!(length >= 0.0) || length != floor(length) || length > (double)capacity)
         return sup_text_fail(&r->text, r->error, "ply.list",
-                             "A list promises %g items, but the file is too short to hold them.", length);
-    bool keep = property->role == PLY_FACE_LIST;
+                             "A list declares %g items, but the file is too short to contain them.", length);
+    bool is_face_list = property->role == PLY_FACE_LIST;
     size_t count = (size_t)length;
-    int32_t *corners = keep && count > 0 ? sup_mesh_push(&r->mesh, &r->mesh.corners, count) : NULL;
-    if (keep && count > 0 && corners == NULL) return sup_fail_memory(r->error, "the faces");
+    int32_t *corners = is_face_list && count > 0 ? sup_mesh_push(&r->mesh, &r->mesh.corners, count) : NULL;
+    if (is_face_list && count > 0 && corners == NULL) return sup_fail_memory(r->error, "the faces");
     for (size_t i = 0; i < count; i++) {
         double value;
         if (!next_value(r, property->type, &value)) return fail_short(r);
-        /* What is no index becomes -1, which sup_mesh_finish refuses. */
-        if (keep) corners[i] = value >= 0.0 && value <= INT32_MAX && value == floor(value) ? (int32_t)value : -1;
+        /* Invalid indices become -1, which sup_mesh_finish rejects. */
+        if (is_face_list)
+            corners[i] = value >= 0.0 && value <= INT32_MAX && value == floor(value) ? (int32_t)value : -1;
     }
     return SUP_OK;
 }
@@ -243,7 +244,7 @@ static const ply_property *properties_of(const ply_reader *r, const ply_element 
     return element->property_count > 0 ? all + element->property_first : NULL;
 }
 
-/* One element; `values` gets what has a role. */
+/* Reads one element; properties with a role go to `values`. */
 static sup_result read_item(ply_reader *r, const ply_element *element, double values[PLY_VALUES])
 {
     const ply_property *property = properties_of(r, element);
@@ -260,7 +261,7 @@ static sup_result read_item(ply_reader *r, const ply_element *element, double va
     return result;
 }
 
-/* Bytes that one element takes at least. */
+/* Minimum bytes per element. */
 static size_t smallest_item(const ply_reader *r, const ply_element *element)
 {
     const ply_property *property = properties_of(r, element);
@@ -289,14 +290,14 @@ static sup_result read_element(ply_reader *r, const ply_element *element)
 {
     size_t smallest = smallest_item(r, element);
     if (smallest == 0) return SUP_OK; /* no properties, no data */
-    if ((uint64_t)element->count > (sup_text_left(&r->text) + 1) / smallest)
+    if ((uint64_t)element->count > (sup_text_remaining(&r->text) + 1) / smallest)
         return sup_text_fail(&r->text, r->error, "ply.count",
-                             "An element promises %lld items, but the file is too short to hold them.",
+                             "An element declares %lld items, but the file is too short to contain them.",
                              (long long)element->count);
     unsigned xyz = 7u << PLY_X, normals = 7u << PLY_NORMAL_X;
     if (element->is_vertex && (element->roles & xyz) != xyz)
         return sup_fail(r->error, SUP_ERROR_FORMAT, "ply.position", r->text.name,
-                        "The vertices do not have the properties x, y and z.");
+                        "The element \"vertex\" must have the properties x, y and z.");
     sup_result result = SUP_OK;
     for (int64_t i = 0; i < element->count && result == SUP_OK; i++) {
         double values[PLY_VALUES];
@@ -320,7 +321,8 @@ static sup_result read_all(ply_reader *r)
         const ply_element *element = (const ply_element *)(const void *)r->elements.data + i;
         vertex_elements += element->is_vertex ? 1 : 0;
         if (vertex_elements > 1)
-            return sup_fail(r->error, SUP_ERROR_FORMAT, "ply.element", r->text.name, "The vertices are there twice.");
+            return sup_fail(r->error, SUP_ERROR_FORMAT, "ply.element", r->text.name,
+                            "The header has two \"vertex\" elements.");
         result = read_element(r, element);
     }
     return result;

@@ -1,9 +1,9 @@
-/* read_shapes.c - a folder of bodies of one triangulation: header.json, params.csv and arrays in files of their own.
+/* read_shapes.c - a folder of bodies with one triangulation: header.json, params.csv and one file per array.
  *
- * header.json: n_shapes, n_vertices, n_triangles, scale, offset (metres = offset + scale * int16) and one object a
- * skeleton, {"names": [...], "parents": [...]}; positions_i16.bin, triangles_u16.bin and
- * joints_NAME_f32.bin, little-endian. params.csv: a line a body, columns named in its first line: sex, age_years, height_m,
- * mass_kg (or mass_kg_at_1010), and where they are known african, asian, fat_kg, muscle_kg. */
+ * header.json: n_shapes, n_vertices, n_triangles, scale, offset (metres = offset + scale * int16) and one object per
+ * skeleton, {"names": [...], "parents": [...]}; positions_i16.bin, triangles_u16.bin and joints_NAME_f32.bin,
+ * little-endian. params.csv: one line per body; the first line names the columns: sex, age_years, height_m, mass_kg (or
+ * mass_kg_at_1010), optionally african, asian, fat_kg, muscle_kg. */
 #include "load/shapes.h"
 
 #include "load/file.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { MOST_COLUMNS = 64, MOST_FIELD = 64, MOST_JOINTS = 1024, MOST_BODIES = 100000, MOST_VERTICES = 10000000 };
+enum { MAX_COLUMNS = 64, MAX_FIELD = 64, MAX_JOINTS = 1024, MAX_BODIES = 100000, MAX_VERTICES = 10000000 };
 
 struct sup_shapes_storage {
     sup_arena arena;
@@ -26,24 +26,24 @@ static sup_result bad(sup_error *error, const char *where, const char *what)
     return sup_fail(error, SUP_ERROR_FORMAT, "shapes.header", where, "%s", what);
 }
 
-static sup_result read_count(const sup_json *root, const char *key, int64_t least, int64_t most, const char *where,
+static sup_result read_count(const sup_json *root, const char *key, int64_t minimum, int64_t maximum, const char *where,
                              int32_t *count, sup_error *error)
 {
     int64_t value = 0;
-    if (!sup_json_integer(sup_json_get(root, key), &value) || value < least || value > most)
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.header", where,
-                        "\"%s\" must be a whole number from %lld to %lld.", key, (long long)least, (long long)most);
+    if (!sup_json_integer(sup_json_get(root, key), &value) || value < minimum || value > maximum)
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.header", where, "\"%s\" must be an integer from %lld to %lld.",
+                        key, (long long)minimum, (long long)maximum);
     *count = (int32_t)value;
     return SUP_OK;
 }
 
-/* The skeleton asked for, or the first object that has names and parents. */
-static const sup_json *find_skeleton(const sup_json *root, const char *wanted)
+/* The skeleton named `skeleton_name`, or the first object with names and parents. */
+static const sup_json *find_skeleton(const sup_json *root, const char *skeleton_name)
 {
     for (int64_t i = 0; i < sup_json_count(root); i++) {
         const sup_json *item = root->of.items[i];
-        bool fits =
-            wanted == NULL || (strlen(wanted) == item->key_size && memcmp(wanted, item->key, item->key_size) == 0);
+        bool fits = skeleton_name == NULL ||
+                    (strlen(skeleton_name) == item->key_size && memcmp(skeleton_name, item->key, item->key_size) == 0);
         if (fits && sup_json_is(sup_json_get(item, "names"), SUP_JSON_ARRAY) &&
             sup_json_is(sup_json_get(item, "parents"), SUP_JSON_ARRAY))
             return item;
@@ -56,8 +56,8 @@ static sup_result read_skeleton(const sup_json *skeleton, const char *where, sup
 {
     const sup_json *names = sup_json_get(skeleton, "names"), *parents = sup_json_get(skeleton, "parents");
     int32_t count = sup_json_count(names);
-    if (count < 1 || count > MOST_JOINTS || sup_json_count(parents) != count)
-        return bad(error, where, "A skeleton needs as many parents as names, from 1 to 1024.");
+    if (count < 1 || count > MAX_JOINTS || sup_json_count(parents) != count)
+        return bad(error, where, "A skeleton needs equal numbers of \"names\" and \"parents\", from 1 to 1024.");
     const char **texts = sup_arena_alloc(arena, (size_t)count, sizeof *texts);
     int32_t *above = sup_arena_alloc(arena, (size_t)count, sizeof *above);
     h->skeleton = sup_arena_string_n(arena, skeleton->key, skeleton->key_size);
@@ -67,7 +67,8 @@ static sup_result read_skeleton(const sup_json *skeleton, const char *where, sup
         const char *text = sup_json_text(sup_json_at(names, j));
         if (text == NULL || !sup_json_integer(sup_json_at(parents, j), &parent) || parent >= j ||
             (j == 0 ? parent != -1 : parent < 0))
-            return bad(error, where, "Joints need names and must come after their parents, with one root first.");
+            return bad(error, where,
+                       "Each joint needs a name and must come after its parent; the first joint is the only root.");
         texts[j] = sup_arena_string(arena, text);
         if (texts[j] == NULL) return sup_fail_memory(error, "the shapes");
         above[j] = (int32_t)parent;
@@ -86,7 +87,9 @@ static sup_result read_scale(const sup_json *root, const char *where, sup_shapes
     for (int k = 0; k < 3 && good; k++)
         good = sup_json_double(sup_json_at(offset, k), &h->offset[k]) && fabs(h->offset[k]) < 100.0;
     return good ? SUP_OK
-                : bad(error, where, "\"scale\" (a number) and \"offset\" (three) must say what int16 positions mean.");
+                : bad(error, where,
+                      "\"scale\" (a number in (0, 1)) and \"offset\" (three numbers) must be given to decode int16 "
+                      "positions.");
 }
 
 sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *where, sup_bytes text,
@@ -95,15 +98,16 @@ sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *wh
     sup_json_tree tree = sup_json_tree_create(allocator);
     sup_shapes_header h = {0};
     sup_result result = sup_json_parse(&tree, where, text, error);
-    if (result == SUP_OK) result = read_count(tree.root, "n_shapes", 1, MOST_BODIES, where, &h.body_count, error);
-    if (result == SUP_OK) result = read_count(tree.root, "n_vertices", 4, MOST_VERTICES, where, &h.vertex_count, error);
+    if (result == SUP_OK) result = read_count(tree.root, "n_shapes", 1, MAX_BODIES, where, &h.body_count, error);
+    if (result == SUP_OK) result = read_count(tree.root, "n_vertices", 4, MAX_VERTICES, where, &h.vertex_count, error);
     if (result == SUP_OK)
-        result = read_count(tree.root, "n_triangles", 4, 2 * MOST_VERTICES, where, &h.triangle_count, error);
+        result = read_count(tree.root, "n_triangles", 4, 2 * MAX_VERTICES, where, &h.triangle_count, error);
     if (result == SUP_OK) result = read_scale(tree.root, where, &h, error);
     if (result == SUP_OK) {
         const sup_json *found = find_skeleton(tree.root, skeleton);
-        result = found != NULL ? read_skeleton(found, where, arena, &h, error)
-                               : bad(error, where, "There is no skeleton of that name with \"names\" and \"parents\".");
+        result = found != NULL
+                     ? read_skeleton(found, where, arena, &h, error)
+                     : bad(error, where, "The header has no skeleton of that name with \"names\" and \"parents\".");
     }
     if (result == SUP_OK) *header = h;
     sup_json_tree_destroy(&tree);
@@ -112,7 +116,7 @@ sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *wh
 
 /* --- params.csv --- */
 
-/* The next field of a line: up to a comma, without space around it. False at the end of the line. */
+/* The next field of a line: up to a comma, trimmed. False at the end of the line. */
 static bool next_field(sup_word *line, sup_word *field)
 {
     if (line->text == NULL) return false;
@@ -152,8 +156,8 @@ static sup_result read_columns(sup_text_cursor *cursor, column *columns, int32_t
     int seen = 0;
     *count = 0;
     while (next_field(&line, &field)) {
-        if (*count == MOST_COLUMNS)
-            return sup_text_fail(cursor, error, "shapes.columns", "There are more than %d columns.", MOST_COLUMNS);
+        if (*count == MAX_COLUMNS)
+            return sup_text_fail(cursor, error, "shapes.columns", "There are more than %d columns.", MAX_COLUMNS);
         column c = column_of(field);
         if (c != OTHER) seen |= 1 << c;
         columns[(*count)++] = c;
@@ -176,10 +180,10 @@ static bool set_value(sup_person *person, column c, sup_word field)
     }
     const char *end = sup_parse_double(field.text, field.text + field.length, &value);
     if (end != field.text + field.length || !isfinite(value)) return false;
-    double *places[OTHER] = {
+    double *fields[OTHER] = {
         [AGE] = &person->age,     [HEIGHT] = &person->height, [MASS] = &person->weight,  [AFRICAN] = &person->african,
         [ASIAN] = &person->asian, [FAT] = &person->fat,       [MUSCLE] = &person->muscle};
-    *places[c] = value;
+    *fields[c] = value;
     return true;
 }
 
@@ -201,21 +205,21 @@ sup_result sup_shapes_read_persons(const char *where, sup_bytes text, int32_t co
                                    const sup_person **persons, sup_error *error)
 {
     sup_text_cursor cursor = sup_text_open(text, where, 0);
-    column columns[MOST_COLUMNS] = {SEX};
+    column columns[MAX_COLUMNS] = {SEX};
     int32_t column_count = 0;
-    if (!sup_text_next_filled(&cursor))
+    if (!sup_text_skip_to_word(&cursor))
         return sup_fail(error, SUP_ERROR_FORMAT, "shapes.columns", where, "The file is empty.");
     sup_result result = read_columns(&cursor, columns, &column_count, error);
     if (result != SUP_OK) return result;
-    if (sup_text_left(&cursor) / 2 < (size_t)count) /* a line takes more than that: no memory for a lie */
-        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where, "There are not %d lines, one a body.",
-                        (int)count);
+    if (sup_text_remaining(&cursor) / 2 < (size_t)count) /* a line has at least 2 bytes: bounds the allocation */
+        return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where,
+                        "The file has fewer than %d lines, one per body.", (int)count);
     sup_person *list = sup_arena_alloc(arena, (size_t)count, sizeof *list);
     if (list == NULL) return sup_fail_memory(error, "the shapes");
     for (int32_t b = 0; b < count && result == SUP_OK; b++) {
-        if (!sup_text_next_filled(&cursor))
-            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.rows", where, "There are %d lines for %d bodies.", (int)b,
-                            (int)count);
+        if (!sup_text_skip_to_word(&cursor))
+            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.lines", where,
+                            "The file has %d lines, but the header declares %d bodies.", (int)b, (int)count);
         result = read_person(&cursor, columns, column_count, &list[b], error);
     }
     if (result == SUP_OK) *persons = list;
@@ -234,7 +238,7 @@ typedef struct folder {
 
 typedef sup_result folder_fn(folder *f, const char *where, sup_bytes bytes, sup_error *error);
 
-/* A file of the folder, given to `fn`. */
+/* Reads a file of the folder and passes it to `fn`. */
 static sup_result with_file(folder *f, const char *name, folder_fn *fn, sup_error *error)
 {
     char path[4096];
@@ -262,8 +266,9 @@ static sup_result persons_file(folder *f, const char *where, sup_bytes bytes, su
 static sup_result check_size(const char *where, sup_bytes bytes, uint64_t expected, sup_error *error)
 {
     if (bytes.size == expected) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_FORMAT, "shapes.size", where, "The file has %llu bytes; the header says %llu.",
-                    (unsigned long long)bytes.size, (unsigned long long)expected);
+    return sup_fail(error, SUP_ERROR_FORMAT, "shapes.size", where,
+                    "The file has %llu bytes, but its size from the header is %llu.", (unsigned long long)bytes.size,
+                    (unsigned long long)expected);
 }
 
 static uint32_t little16(const unsigned char *p)
@@ -297,7 +302,7 @@ static sup_result triangles_file(folder *f, const char *where, sup_bytes bytes, 
         triangles[i] = (int32_t)little16(data + 2 * i);
         if (triangles[i] >= f->header.vertex_count)
             return sup_fail(error, SUP_ERROR_FORMAT, "shapes.triangles", where,
-                            "A triangle has a corner that is not there.");
+                            "A triangle refers to a vertex that does not exist.");
     }
     f->shapes->triangles = triangles;
     return SUP_OK;
@@ -315,7 +320,7 @@ static sup_result joints_file(folder *f, const char *where, sup_bytes bytes, sup
         uint32_t bits = little16(data + 4 * i) | little16(data + 4 * i + 2) << 16;
         memcpy(&joints[i], &bits, sizeof bits);
         if (!isfinite(joints[i]))
-            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.joints", where, "A joint position is not a number.");
+            return sup_fail(error, SUP_ERROR_FORMAT, "shapes.joints", where, "A joint position is not finite.");
     }
     f->shapes->joints = joints;
     return SUP_OK;
@@ -331,7 +336,7 @@ static sup_result read_folder(folder *f, sup_error *error)
     if (result != SUP_OK) return result;
     sup_format(name, sizeof name, "joints_%s_f32.bin", f->header.skeleton);
     for (char *c = name; *c != '\0'; c++)
-        if (*c == '/' || *c == '\\') *c = '_'; /* a name is not a path */
+        if (*c == '/' || *c == '\\') *c = '_'; /* a name must not be a path */
     result = with_file(f, name, joints_file, error);
     f->shapes->body_count = f->header.body_count;
     f->shapes->vertex_count = f->header.vertex_count;
@@ -346,7 +351,7 @@ sup_result sup_shapes_load(const sup_context *context, const char *path, sup_sha
 {
     if (path == NULL || shapes == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_shapes_load needs a folder and a place for the shapes.");
+                        "sup_shapes_load: path and shapes must not be NULL.");
     folder f = {.path = path, .context = sup_context_resolve(context)};
     f.storage = sup_alloc_zero(&f.context.allocator, sizeof *f.storage);
     if (f.storage == NULL) return sup_fail_memory(error, "the shapes");

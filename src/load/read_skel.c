@@ -1,6 +1,6 @@
-/* read_skel.c - the skeletons of Fast Projective Skinning: the number of joints, then a line a joint,
- * "x y z name parent", where the parent is another joint or the word root. Positions are in world space; joints have
- * no rotation of their own. Parents may come after their children. */
+/* read_skel.c - the skeleton format of Fast Projective Skinning: the number of joints, then one line per joint:
+ * position, name and parent ("0 1 0 hand arm"), where the parent is another joint or the word root. Positions are in
+ * world space; joints have no rest rotation. Parents may come after their children. */
 #include "load/file.h"
 #include "load/read.h"
 #include "load/text_cursor.h"
@@ -12,7 +12,7 @@ typedef struct skel_joint {
     double position[3];
     sup_word name, parent;
     int64_t line;
-    int32_t index; /* place in the file */
+    int32_t index; /* in file order */
 } skel_joint;
 
 typedef const skel_joint *joint_ref;
@@ -32,7 +32,7 @@ static int compare_words(sup_word a, sup_word b)
     return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* Equal names stand in the order of the file, so that messages do not depend on the sort. */
+/* Equal names are in file order, so that messages do not depend on the sort. */
 static int compare_joints(const void *a, const void *b)
 {
     const skel_joint *x = *(const joint_ref *)a, *y = *(const joint_ref *)b;
@@ -45,16 +45,16 @@ static int compare_name(const void *key, const void *entry)
     return compare_words(*(const sup_word *)key, (*(const joint_ref *)entry)->name);
 }
 
-/* A joint takes at least 11 characters: "0 0 0 a root". */
+/* A joint has at least 11 characters: "0 0 0 a root". */
 static sup_result read_count(skel_reader *r)
 {
     int64_t count;
-    if (!sup_text_next_filled(&r->text) || !sup_text_int64(&r->text, &count) || count < 0)
+    if (!sup_text_skip_to_word(&r->text) || !sup_text_int64(&r->text, &count) || count < 0)
         return sup_text_fail_expected(&r->text, r->error, "skel.count", "the number of joints");
     if (count == 0) return sup_text_fail(&r->text, r->error, "skel.empty", "The skeleton has no joints.");
-    if ((uint64_t)count > sup_text_left(&r->text) / 10)
+    if ((uint64_t)count > sup_text_remaining(&r->text) / 10)
         return sup_text_fail(&r->text, r->error, "skel.count",
-                             "The file promises %lld joints, but is too short to hold them.", (long long)count);
+                             "The file declares %lld joints, but is too short to contain them.", (long long)count);
     r->count = (int32_t)(count < INT32_MAX ? count : INT32_MAX);
     return SUP_OK;
 }
@@ -62,7 +62,7 @@ static sup_result read_count(skel_reader *r)
 static sup_result read_joint(skel_reader *r, skel_joint *joint)
 {
     sup_text_next_line(&r->text);
-    sup_text_next_filled(&r->text);
+    sup_text_skip_to_word(&r->text);
     joint->line = r->text.line;
     for (int i = 0; i < 3; i++)
         if (!sup_text_double(&r->text, &joint->position[i]) || !isfinite(joint->position[i]) ||
@@ -85,20 +85,21 @@ static sup_result read_joints(skel_reader *r)
     }
     if (result != SUP_OK) return result;
     sup_text_next_line(&r->text);
-    if (sup_text_next_filled(&r->text))
-        return sup_text_fail(&r->text, r->error, "skel.count", "There is more here than the %d joints of line 1.",
+    if (sup_text_skip_to_word(&r->text))
+        return sup_text_fail(&r->text, r->error, "skel.count", "There is data after the %d joints declared in line 1.",
                              r->count);
     qsort(r->named, (size_t)r->count, sizeof(joint_ref), compare_joints);
     for (int32_t i = 1; i < r->count; i++)
         if (compare_words(r->named[i]->name, r->named[i - 1]->name) == 0) {
             r->text.line = r->named[i]->line;
-            return sup_text_fail(&r->text, r->error, "skel.name", "A joint of this name is on line %lld already.",
+            return sup_text_fail(&r->text, r->error, "skel.name",
+                                 "Duplicate joint name: it is already used on line %lld.",
                                  (long long)r->named[i - 1]->line);
         }
     return SUP_OK;
 }
 
-/* The parent's index, -1 for a root, -2 when there is no such joint. A joint may itself have the name "root". */
+/* The parent's index, -1 for a root, -2 when not found. A joint may itself have the name "root". */
 static int32_t find_parent(const skel_reader *r, const skel_joint *joint)
 {
     bool says_root = sup_word_is(joint->parent, "root");
@@ -115,7 +116,7 @@ static sup_result fill_nodes(skel_reader *r, sup_arena *arena, sup_node *nodes)
         if (parent == -2) {
             r->text.line = joint->line;
             return sup_text_fail(&r->text, r->error, "skel.parent",
-                                 "The parent that this joint names is no joint of the file, nor the word root.");
+                                 "The parent of this joint is neither a joint of the file nor the word root.");
         }
         nodes[i] = (sup_node){sup_arena_string_n(arena, joint->name.text, joint->name.length), parent,
                               sup_transform_identity(), true};

@@ -1,7 +1,7 @@
 /* read_stl.c - stereolithography meshes, text and binary.
  *
- * Three vertices a triangle, in the order of the file: the rig welds them. The facets' normals follow from the
- * triangles and are often wrong or zero: they are not kept. */
+ * Three vertices per triangle, in file order: the rig welds them. Facet normals are redundant and often wrong or zero:
+ * they are ignored. */
 #include "load/mesh.h"
 #include "load/text_cursor.h"
 
@@ -15,10 +15,10 @@ static uint32_t little_u32(const unsigned char *p)
 static bool starts_with_solid(sup_bytes bytes)
 {
     sup_text_cursor text = sup_text_open(bytes, "", '\0');
-    return sup_text_next_filled(&text) && sup_word_is(sup_text_word(&text), "solid");
+    return sup_text_skip_to_word(&text) && sup_word_is(sup_text_word(&text), "solid");
 }
 
-/* Bytes that text never has, in the first part of the file. */
+/* Whether the start of the file has bytes that text never has. */
 static bool looks_binary(sup_bytes bytes)
 {
     const unsigned char *data = bytes.data;
@@ -27,7 +27,8 @@ static bool looks_binary(sup_bytes bytes)
     return false;
 }
 
-/* Binary files may start with "solid" too: the length that their count gives decides first, then the first word. */
+/* Binary files may start with "solid" too: first compares the size with the triangle count, then checks the first
+ * word. */
 static bool is_binary(sup_bytes bytes)
 {
     if (bytes.size >= STL_HEADER) {
@@ -51,18 +52,18 @@ static sup_result add_triangle(sup_mesh *mesh, const float corners[9], sup_error
     return SUP_OK;
 }
 
-/* 80 bytes of comment, a count, then facets of a normal, three vertices and two spare bytes. */
+/* 80 bytes of comment, a count, then facets: a normal, three vertices and two unused bytes. */
 static sup_result read_binary(const sup_read_input *input, sup_mesh *mesh, sup_error *error)
 {
     const unsigned char *data = input->bytes.data;
     if (input->bytes.size < STL_HEADER)
         return sup_fail(error, SUP_ERROR_FORMAT, "stl.short", input->name,
                         "The file is too short for a binary STL header and is not a text STL either.");
-    uint64_t facets = little_u32(data + 80), room = (input->bytes.size - STL_HEADER) / STL_FACET;
-    if (facets > room)
+    uint64_t facets = little_u32(data + 80), capacity = (input->bytes.size - STL_HEADER) / STL_FACET;
+    if (facets > capacity)
         return sup_fail(error, SUP_ERROR_FORMAT, "stl.count", input->name,
-                        "The file promises %llu triangles, but has room for %llu: it is damaged or cut off.",
-                        (unsigned long long)facets, (unsigned long long)room);
+                        "The file declares %llu triangles, but contains only %llu: it is truncated or damaged.",
+                        (unsigned long long)facets, (unsigned long long)capacity);
     sup_result result = SUP_OK;
     for (uint64_t f = 0; f < facets && result == SUP_OK; f++) {
         const unsigned char *at = data + STL_HEADER + f * STL_FACET + 12;
@@ -76,37 +77,37 @@ static sup_result read_binary(const sup_read_input *input, sup_mesh *mesh, sup_e
     return result;
 }
 
-/* The rest of a facet behind its first "vertex": two more, up to "endloop". */
+/* The rest of a facet after its first "vertex": two more vertices, up to "endloop". */
 static sup_result read_loop(sup_text_cursor *text, sup_mesh *mesh, sup_error *error)
 {
     float corners[9];
     for (int i = 0; i < 9; i++) {
         double value;
-        if (i > 0 && i % 3 == 0 && (!sup_text_next_filled(text) || !sup_word_is(sup_text_word(text), "vertex")))
+        if (i > 0 && i % 3 == 0 && (!sup_text_skip_to_word(text) || !sup_word_is(sup_text_word(text), "vertex")))
             return sup_text_fail(text, error, "stl.facet", "A facet has fewer than three vertices.");
         if (!sup_text_double(text, &value))
             return sup_text_fail_expected(text, error, "stl.number", "three coordinates of a vertex");
         corners[i] = (float)value;
     }
-    if (!sup_text_next_filled(text) || !sup_word_is(sup_text_word(text), "endloop"))
+    if (!sup_text_skip_to_word(text) || !sup_word_is(sup_text_word(text), "endloop"))
         return sup_text_fail(text, error, "stl.facet", "Expected endloop after the three vertices of a facet.");
     return add_triangle(mesh, corners, error);
 }
 
-/* "facet" is followed by "normal" and three numbers, which are not needed. */
+/* "facet" is followed by "normal" and three numbers, which are ignored. */
 static void skip_facet_normal(sup_text_cursor *text)
 {
     for (int i = 0; i < 4; i++)
         sup_text_word(text);
 }
 
-/* Solids may follow each other; their names are any words to the end of the line. */
+/* A file may have several solids; a name extends to the end of the line. */
 static sup_result read_text(const sup_read_input *input, sup_mesh *mesh, sup_error *error)
 {
     sup_text_cursor text = sup_text_open(input->bytes, input->name, '\0');
     sup_result result = SUP_OK;
     bool in_facet = false;
-    while (result == SUP_OK && sup_text_next_filled(&text)) {
+    while (result == SUP_OK && sup_text_skip_to_word(&text)) {
         sup_word word = sup_text_word(&text);
         if (sup_word_is(word, "vertex")) {
             result = read_loop(&text, mesh, error);
@@ -123,7 +124,7 @@ static sup_result read_text(const sup_read_input *input, sup_mesh *mesh, sup_err
         }
     }
     if (result == SUP_OK && in_facet)
-        return sup_text_fail(&text, error, "stl.facet", "The file ends inside a facet: it is cut off.");
+        return sup_text_fail(&text, error, "stl.facet", "The file ends inside a facet: it is truncated.");
     return result;
 }
 

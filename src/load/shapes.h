@@ -1,4 +1,4 @@
-/* shapes.h (internal) - the parts of a folder of shapes that are text: for the reader and for fuzzing. */
+/* shapes.h (internal) - the text files of a folder of shapes: for the reader and for fuzzing. */
 #ifndef SUP_LOAD_SHAPES_H
 #define SUP_LOAD_SHAPES_H
 
@@ -8,15 +8,16 @@
 typedef struct sup_shapes_header {
     int32_t body_count, vertex_count, triangle_count, joint_count;
     double scale, offset[3]; /* metres = offset + scale * int16 */
-    const char *skeleton;    /* its name */
+    const char *skeleton;    /* name of the skeleton */
     const char *const *joint_names;
     const int32_t *parents;
 } sup_shapes_header;
 
-/* `skeleton` names the joints wanted, NULL = the first that the header lists. Arrays of the result are the arena's. */
+/* `skeleton` is the name of the skeleton, NULL = the first in the header. Allocates the arrays of the result from
+ * `arena`. */
 sup_result sup_shapes_read_header(const sup_allocator *allocator, const char *where, sup_bytes text,
                                   const char *skeleton, sup_arena *arena, sup_shapes_header *header, sup_error *error);
-/* `count` lines after the first; array of the arena. */
+/* Reads `count` lines after the first; allocates from `arena`. */
 sup_result sup_shapes_read_persons(const char *where, sup_bytes text, int32_t count, sup_arena *arena,
                                    const sup_person **persons, sup_error *error);
 

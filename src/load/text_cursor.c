@@ -1,4 +1,4 @@
-/* text_cursor.c - walking through a text file. */
+/* text_cursor.c - a cursor over a text file. */
 #include "load/text_cursor.h"
 
 sup_text_cursor sup_text_open(sup_bytes bytes, const char *name, char comment)
@@ -9,7 +9,7 @@ sup_text_cursor sup_text_open(sup_bytes bytes, const char *name, char comment)
     return cursor;
 }
 
-size_t sup_text_left(const sup_text_cursor *cursor)
+size_t sup_text_remaining(const sup_text_cursor *cursor)
 {
     return (size_t)(cursor->end - cursor->at);
 }
@@ -24,7 +24,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
 
-/* Past the line end at the cursor. */
+/* Skips the line end at the cursor. */
 static void step_line(sup_text_cursor *cursor)
 {
     bool pair = cursor->at[0] == '\r' && cursor->at + 1 < cursor->end && cursor->at[1] == '\n';
@@ -32,7 +32,7 @@ static void step_line(sup_text_cursor *cursor)
     cursor->line++;
 }
 
-/* A backslash with nothing but a line end behind it. */
+/* A backslash directly before a line end. */
 static bool at_continuation(const sup_text_cursor *cursor)
 {
     return cursor->continued && cursor->at[0] == '\\' && cursor->at + 1 < cursor->end && is_line_end(cursor->at[1]);
@@ -68,14 +68,14 @@ bool sup_text_has_word(sup_text_cursor *cursor)
     return false;
 }
 
-bool sup_text_next_filled(sup_text_cursor *cursor)
+bool sup_text_skip_to_word(sup_text_cursor *cursor)
 {
     while (!sup_text_has_word(cursor))
         if (!sup_text_next_line(cursor)) return false;
     return true;
 }
 
-/* The word at the cursor, which stays. */
+/* The word at the cursor, without advancing. */
 static sup_word peek_word(sup_text_cursor *cursor)
 {
     sup_word word = {cursor->at, 0};
@@ -140,7 +140,8 @@ sup_result sup_text_fail(const sup_text_cursor *cursor, sup_error *error, const 
 {
     char where[sizeof error->where], message[sizeof error->message];
     size_t length = strlen(cursor->name);
-    const char *tail = length > 200 ? cursor->name + (length - 200) : cursor->name; /* the line number must fit */
+    const char *tail =
+        length > 200 ? cursor->name + (length - 200) : cursor->name; /* leave space for the line number */
     sup_format(where, sizeof where, "%s%s:%lld", tail != cursor->name ? "..." : "", tail, (long long)cursor->line);
     va_list args;
     va_start(args, format);

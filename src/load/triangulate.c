@@ -1,9 +1,9 @@
-/* triangulate.c - polygons into triangles: the better diagonal of a quad, ear clipping beyond. */
+/* triangulate.c - polygon triangulation: the better diagonal for quads, ear clipping for larger polygons. */
 #include "load/mesh.h"
 
 #include "math/vec3.h"
 
-/* Ear clipping takes time with the square of the corners; polygons beyond this are cut as a fan. */
+/* Ear clipping is quadratic in the number of corners; larger polygons are split into a fan. */
 enum { SUP_EAR_LIMIT = 1024 };
 
 static sup_vec3d corner_at(const float *positions, const int32_t *corners, int32_t i)
@@ -23,8 +23,8 @@ static void write_triangle(int32_t *triangles, int32_t index, int32_t a, int32_t
     triangles[3 * index + 2] = c;
 }
 
-/* A diagonal is good when both its triangles face the same way (else it runs outside a concave quad); of two good
- * ones the shorter, the first when they are equal. */
+/* A diagonal is valid when both triangles have the same orientation (otherwise it is outside a concave quad); of two
+ * valid diagonals the shorter is used, the first when equal. */
 static void cut_quad(const float *positions, const int32_t *corners, int32_t *triangles)
 {
     sup_vec3d p[4];
@@ -40,7 +40,7 @@ static void cut_quad(const float *positions, const int32_t *corners, int32_t *tr
     write_triangle(triangles, 1, first, first + 2, (first + 3) % 4);
 }
 
-/* Newell's normal: twice the area, well defined for polygons that are not flat or not convex. */
+/* Newell's normal: length is twice the area; well defined for non-planar and non-convex polygons. */
 static sup_vec3d polygon_normal(const float *positions, const int32_t *corners, int32_t count)
 {
     sup_vec3d origin = corner_at(positions, corners, 0), normal = sup_v3(0, 0, 0);
@@ -50,7 +50,7 @@ static sup_vec3d polygon_normal(const float *positions, const int32_t *corners, 
     return normal;
 }
 
-/* The polygon seen along its normal, as a ring of the corners that are left. */
+/* The polygon projected along its normal, as a ring of the remaining corners. */
 typedef struct ring {
     const float *positions;
     const int32_t *corners;
@@ -58,7 +58,7 @@ typedef struct ring {
     int32_t *next, *previous;
 } ring;
 
-/* Twice the signed area of a triangle of corners, seen along the normal. */
+/* Twice the signed area of a triangle of corners, projected along the normal. */
 static double area(const ring *r, int32_t a, int32_t b, int32_t c)
 {
     return sup_v3_dot(r->normal,
@@ -73,19 +73,19 @@ static bool is_ear(const ring *r, int32_t tip)
     for (int32_t p = r->next[c]; p != a; p = r->next[p]) {
         int32_t vertex = r->corners[p];
         if (vertex == r->corners[a] || vertex == r->corners[tip] || vertex == r->corners[c]) continue;
-        bool reflex = !(area(r, r->previous[p], p, r->next[p]) > 0.0); /* only these can lie inside an ear */
+        bool reflex = !(area(r, r->previous[p], p, r->next[p]) > 0.0); /* only reflex corners can be inside an ear */
         if (reflex && area(r, a, tip, p) >= 0.0 && area(r, tip, c, p) >= 0.0 && area(r, c, a, p) >= 0.0) return false;
     }
     return true;
 }
 
-/* The next ear from `start` on; where the polygon is too broken to have one, any corner that is not flat, or `start`. */
-static int32_t find_ear(const ring *r, int32_t start, int32_t left)
+/* The next ear from `start` on; for a degenerate polygon without ears, any corner that is not flat, or `start`. */
+static int32_t find_ear(const ring *r, int32_t start, int32_t remaining)
 {
     int32_t tip = start;
-    for (int32_t i = 0; i < left; i++, tip = r->next[tip])
+    for (int32_t i = 0; i < remaining; i++, tip = r->next[tip])
         if (is_ear(r, tip)) return tip;
-    for (int32_t i = 0; i < left; i++, tip = r->next[tip])
+    for (int32_t i = 0; i < remaining; i++, tip = r->next[tip])
         if (area(r, r->previous[tip], tip, r->next[tip]) > 0.0) return tip;
     return start;
 }
@@ -105,7 +105,7 @@ static void cut_ears(const float *positions, const int32_t *corners, int32_t cou
         write_triangle(triangles, made, a, tip, c);
         r.next[a] = c;
         r.previous[c] = a;
-        tip = c; /* taking every other corner keeps the triangles from becoming one long fan */
+        tip = c; /* clipping every other corner avoids one long fan */
     }
 }
 

@@ -86,11 +86,11 @@ static sup_vec3d morphed(const sup_rig *rig, const sup_pose *pose, int32_t v, bo
     sup_vec3d base = sup_v3_load((normal ? rig->normals : rig->positions) + 3 * v);
     for (int32_t m = 0; m < character->morph_count; m++) {
         const sup_morph *morph = &character->morphs[m];
-        const sup_primitive *part = &character->primitives[morph->part];
+        const sup_primitive *part = &character->primitives[morph->primitive];
         const float *offsets = normal ? morph->normals : morph->positions;
         int32_t local = v - part->vertex_first;
         if (offsets == NULL || local < 0 || local >= part->vertex_count) continue;
-        sup_affine to_bind = sup_affine_from_float(rig->primitive_bind[morph->part]);
+        sup_affine to_bind = sup_affine_from_float(rig->primitive_bind[morph->primitive]);
         sup_vec3d offset = sup_v3_load(offsets + 3 * local);
         if (normal) {
             sup_vec3d own = turn_normal(to_bind, sup_v3_load(character->normals + 3 * v));

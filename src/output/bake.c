@@ -1,10 +1,10 @@
-/* bake.c - a whole motion in one call: rig, bind, then pose, step and write for every frame. */
+/* bake.c - bakes a whole motion: rig, bind, then pose, step and write for every frame. */
 #include "output/cache.h"
 
 #include <math.h>
 #include <time.h>
 
-/* Everything that lives while a motion is baked. */
+/* The state of one bake. */
 typedef struct bake {
     const sup_context *context;
     const sup_character *character;
@@ -13,7 +13,7 @@ typedef struct bake {
     int32_t first, count; /* frames */
     sup_rig *rig;
     sup_model *made;        /* NULL when def.model is given */
-    const sup_model *model; /* the one or the other */
+    const sup_model *model; /* def.model or `made` */
     sup_instance *instance;
     sup_pose *pose;
     sup_cache_writer *writer;
@@ -21,7 +21,7 @@ typedef struct bake {
     sup_bake_stats stats;
 } bake;
 
-static const float BIND_SHARE = 0.1f; /* of the progress */
+static const float BIND_FRACTION = 0.1f; /* fraction of the progress */
 
 sup_bake_def sup_default_bake_def(void)
 {
@@ -44,10 +44,10 @@ static sup_result report(const bake *b, float fraction, const char *stage, sup_e
 static bool bind_progress(void *user, float fraction, const char *stage)
 {
     const bake *b = user;
-    return b->def.progress == NULL || b->def.progress(b->def.progress_user, BIND_SHARE * fraction, stage);
+    return b->def.progress == NULL || b->def.progress(b->def.progress_user, BIND_FRACTION * fraction, stage);
 }
 
-/* A clip of another character may name nodes that this one does not have. */
+/* A clip of another character may refer to nodes that do not exist here. */
 static sup_result check_clip(const bake *b, sup_error *error)
 {
     for (int32_t i = 0; b->clip != NULL && i < b->clip->channel_count; i++) {
@@ -55,13 +55,14 @@ static sup_result check_clip(const bake *b, sup_error *error)
         int32_t limit =
             channel->target == SUP_CHANNEL_MORPH ? b->character->morph_weight_count : b->character->node_count;
         if (channel->index < 0 || channel->index >= limit)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.clip", b->clip->name,
-                            "The clip is not for this character: it moves a node or morph target that does not exist.");
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "bake.clip", b->clip->name,
+                "The clip belongs to another character: it animates a node or morph weight that does not exist.");
     }
     return SUP_OK;
 }
 
-/* Which frames of which clip. */
+/* Selects the clip and the frame range. */
 static sup_result choose_frames(bake *b, sup_error *error)
 {
     const sup_character *character = b->character;
@@ -75,8 +76,8 @@ static sup_result choose_frames(bake *b, sup_error *error)
     b->count = b->def.frame_count != 0 ? b->def.frame_count : frames - b->first;
     if (b->first < 0 || b->count < 1 || b->first >= frames || b->count > frames - b->first)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.frames", b->clip != NULL ? b->clip->name : "",
-                        "The motion has %d frame%s, 0 to %d: %d frames from %d on cannot be baked.", frames,
-                        frames == 1 ? "" : "s", frames - 1, b->count, b->first);
+                        "The motion has %d frame%s, 0 to %d: the requested %d frames from frame %d are out of range.",
+                        frames, frames == 1 ? "" : "s", frames - 1, b->count, b->first);
     return check_clip(b, error);
 }
 
@@ -104,7 +105,7 @@ static sup_result pose_frame(bake *b, int32_t frame, sup_error *error)
                                        "The pose of frame %d cannot be sampled.", frame);
 }
 
-/* A model that was made before must be of this character and method. */
+/* A model passed by the caller must match this character and method. */
 static sup_result check_model(const bake *b, sup_error *error)
 {
     const sup_model *model = b->def.model;
@@ -113,24 +114,24 @@ static sup_result check_model(const bake *b, sup_error *error)
     if (result != SUP_OK) return result;
     if (b->def.method != NULL && b->def.method != sup_model_method(model))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.model.method", character->name,
-                        "The model was bound for the method \"%s\", not for \"%s\": bind it again.",
+                        "The model was bound for the method \"%s\", not for \"%s\": bind the character again.",
                         sup_model_method(model)->name, b->def.method->name);
     return SUP_OK;
 }
 
-/* A character that the default method refuses, where nobody asked for it by name, is skinned all the same. */
+/* If the default method, not requested by the caller, rejects the character, "linear" is used. */
 static sup_result bind_method(bake *b, const sup_method *method, const sup_bind_def *def, sup_error *error)
 {
     const sup_method *plain = sup_method_find("linear");
-    sup_error refusal = {0};
-    sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &refusal);
+    sup_error bind_error = {0};
+    sup_result result = sup_bind(b->context, method, b->rig, def, &b->made, &bind_error);
     if (result == SUP_ERROR_DATA && b->def.method == NULL && b->def.values == NULL && b->def.paint_count == 0 &&
         b->def.setup == NULL && method != plain) {
-        sup_log(b->context, SUP_LOG_WARNING, "The method %s cannot be used, %s is instead: %s", method->name,
-                plain->name, refusal.message);
+        sup_log(b->context, SUP_LOG_WARNING, "The method %s cannot be used; using %s instead: %s", method->name,
+                plain->name, bind_error.message);
         return sup_bind(b->context, plain, b->rig, def, &b->made, error);
     }
-    if (result != SUP_OK && error != NULL) *error = refusal;
+    if (result != SUP_OK && error != NULL) *error = bind_error;
     return result;
 }
 
@@ -155,7 +156,7 @@ static sup_result make_model(bake *b, sup_error *error)
     return result;
 }
 
-/* Live parameters that are asked for in another value than the model's, and what is in the way. */
+/* Sets live parameters that differ from the model's values, and the scene colliders. */
 static sup_result set_up_instance(bake *b, sup_error *error)
 {
     const sup_method *method = sup_model_method(b->model);
@@ -185,7 +186,7 @@ static sup_result prepare(bake *b, sup_error *error)
     return b->positions != NULL && b->normals != NULL ? SUP_OK : sup_fail_memory(error, "the frames");
 }
 
-/* The first frame is the start: at rest in its pose, no time passes. */
+/* The first frame is the initial state: at rest in its pose, with a time step of 0. */
 static sup_result bake_frame(bake *b, int32_t i, sup_error *error)
 {
     double start = now_ms();
@@ -208,7 +209,7 @@ static sup_result bake_frames(bake *b, sup_error *error)
 {
     sup_result result = SUP_OK;
     for (int32_t i = 0; result == SUP_OK && i < b->count; i++) {
-        result = report(b, BIND_SHARE + (1.0f - BIND_SHARE) * (float)i / (float)b->count, "frames", error);
+        result = report(b, BIND_FRACTION + (1.0f - BIND_FRACTION) * (float)i / (float)b->count, "frames", error);
         if (result == SUP_OK) result = bake_frame(b, i, error);
     }
     if (result == SUP_OK) result = report(b, 1.0f, "finish", error);
@@ -236,11 +237,12 @@ sup_result sup_bake(const sup_context *context, const sup_character *character, 
                     const char *path, sup_bake_stats *stats, sup_error *error)
 {
     if (character == NULL || path == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_bake needs a character and a path.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_bake: character and path must not be NULL.");
     sup_context resolved = sup_context_resolve(context);
     bake b = {.context = &resolved, .character = character, .def = def != NULL ? *def : sup_default_bake_def()};
     sup_result result = choose_frames(&b, error);
-    /* The output first: a wrong ending or an unwritable folder is found before any work. */
+    /* Opens the output first: a wrong file extension or an unwritable folder is reported before any computation. */
     if (result == SUP_OK) result = open_writer(&b, path, error);
     if (result == SUP_OK) result = prepare(&b, error);
     const sup_method *method = result == SUP_OK ? sup_model_method(b.model) : NULL;

@@ -1,4 +1,4 @@
-/* cache.c - frames into a file: finds the format, checks what comes in, and hands it on. */
+/* cache.c - writes frames to a file: selects the format, validates the frames and forwards them. */
 #include "output/cache.h"
 
 #include "load/file.h"
@@ -21,29 +21,29 @@ sup_cache_def sup_default_cache_def(void)
 
 static const sup_cache_format *find_format(const char *path)
 {
-    char ending[16];
-    sup_path_ending(path, ending, sizeof ending);
+    char extension[16];
+    sup_path_extension(path, extension, sizeof extension);
     for (const sup_cache_format *const *at = formats; *at != NULL; at++)
-        if (sup_text_equal((*at)->ending, ending)) return *at;
+        if (sup_text_equal((*at)->extension, extension)) return *at;
     return NULL;
 }
 
-static sup_result fail_ending(const char *path, sup_error *error)
+static sup_result fail_extension(const char *path, sup_error *error)
 {
     char list[240] = "";
     size_t used = 0;
     for (const sup_cache_format *const *at = formats; *at != NULL && used < sizeof list; at++)
-        used += sup_format(list + used, sizeof list - used, "%s.%s (%s)", at == formats ? "" : ", ", (*at)->ending,
+        used += sup_format(list + used, sizeof list - used, "%s.%s (%s)", at == formats ? "" : ", ", (*at)->extension,
                            (*at)->summary);
-    return sup_fail(error, SUP_ERROR_ARGUMENT, "output.ending", path,
-                    "The output's ending must name a format that can be written: %s.", list);
+    return sup_fail(error, SUP_ERROR_ARGUMENT, "output.extension", path,
+                    "The file extension of the output is not supported. Supported: %s.", list);
 }
 
 static sup_result check_def(const sup_character *character, const sup_cache_def *def, sup_error *error)
 {
     if (def->frame_count < 1)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", "", "There must be one frame at least, not %d.",
-                        def->frame_count);
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", "",
+                        "The number of frames must be at least 1, not %d.", def->frame_count);
     if (!(def->fps >= 0.0) || !isfinite(def->fps) || !isfinite(def->start_time))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "output.fps", "",
                         "Frames per second must be a positive number and the start time finite.");
@@ -87,9 +87,9 @@ sup_result sup_cache_open(const sup_context *context, const char *path, const su
 {
     if (path == NULL || character == NULL || def == NULL || writer == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_cache_open needs a path, a character, a def and a place for the writer.");
+                        "sup_cache_open: path, character, def and writer must not be NULL.");
     const sup_cache_format *format = find_format(path);
-    if (format == NULL) return fail_ending(path, error);
+    if (format == NULL) return fail_extension(path, error);
     sup_result result = check_def(character, def, error);
     if (result != SUP_OK) return result;
     sup_cache_writer *made = create_writer(context, format, def);
@@ -109,7 +109,7 @@ sup_result sup_cache_open(const sup_context *context, const char *path, const su
     return SUP_OK;
 }
 
-/* Index of the first number that is not finite, or -1. Whole blocks are tested without branches. */
+/* Index of the first non-finite number, or -1. Full blocks are tested without branches. */
 static int64_t find_nonfinite(const float *values, int64_t count)
 {
     enum { BLOCK = 1024 };
@@ -130,12 +130,12 @@ static int64_t find_nonfinite(const float *values, int64_t count)
 static sup_result fail_nonfinite(const sup_cache_writer *writer, int64_t value, const char *what, sup_error *error)
 {
     const sup_character *character = writer->character;
-    int32_t vertex = (int32_t)(value / 3), part = 0;
-    while (part + 1 < character->primitive_count && vertex >= character->primitives[part + 1].vertex_first)
-        part++;
+    int32_t vertex = (int32_t)(value / 3), primitive = 0;
+    while (primitive + 1 < character->primitive_count && vertex >= character->primitives[primitive + 1].vertex_first)
+        primitive++;
     return sup_fail(error, SUP_ERROR_DATA, "output.nonfinite", writer->path,
-                    "The %s of vertex %d (part %d, %s) in frame %d is not a finite number.", what, vertex, part,
-                    character->primitives[part].name, writer->frame);
+                    "The %s of vertex %d (primitive %d, %s) in frame %d is not a finite number.", what, vertex,
+                    primitive, character->primitives[primitive].name, writer->frame);
 }
 
 static sup_result check_frame(sup_cache_writer *writer, const float *positions, const float *normals, sup_error *error)
@@ -143,13 +143,13 @@ static sup_result check_frame(sup_cache_writer *writer, const float *positions, 
     int64_t count = (int64_t)writer->character->vertex_count * 3;
     if (writer->failed)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "output.failed", writer->path,
-                        "An earlier frame could not be written: no more frames are taken.");
+                        "An earlier frame could not be written: no further frames are accepted.");
     if (writer->frame >= writer->def.frame_count)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", writer->path, "All %d frames were written already.",
-                        writer->def.frame_count);
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", writer->path,
+                        "All %d frames have already been written.", writer->def.frame_count);
     if (writer->frame > 0 && (normals != NULL) != writer->has_normals && writer->def.normals)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "output.normals", writer->path,
-                        "Normals must come with all frames or with none; frame %d differs from the first.",
+                        "Normals must be given for all frames or for none; frame %d differs from the first frame.",
                         writer->frame);
     int64_t bad = find_nonfinite(positions, count);
     if (bad >= 0) return fail_nonfinite(writer, bad, "position", error);
@@ -161,7 +161,7 @@ sup_result sup_cache_write(sup_cache_writer *writer, const float *positions, con
 {
     if (writer == NULL || positions == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_cache_write needs a writer and positions.");
+                        "sup_cache_write: writer and positions must not be NULL.");
     sup_result result = check_frame(writer, positions, normals, error);
     if (writer->frame == 0) writer->has_normals = normals != NULL;
     if (result == SUP_OK) result = writer->format->frame(writer, positions, normals, error);
@@ -175,15 +175,14 @@ sup_result sup_cache_write(sup_cache_writer *writer, const float *positions, con
 sup_result sup_cache_finish_counted(sup_cache_writer *writer, uint64_t *bytes, sup_error *error)
 {
     if (writer == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_cache_finish needs a writer.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_cache_finish: writer must not be NULL.");
     sup_result result = SUP_OK;
     if (writer->failed)
         result = sup_fail(error, SUP_ERROR_ARGUMENT, "output.failed", writer->path,
-                          "A frame could not be written: there is no file to finish.");
+                          "A frame could not be written: the file cannot be finished.");
     else if (writer->frame != writer->def.frame_count)
         result = sup_fail(error, SUP_ERROR_ARGUMENT, "output.frames", writer->path,
-                          "Only %d of the %d frames that were announced were written.", writer->frame,
-                          writer->def.frame_count);
+                          "Only %d of the declared %d frames were written.", writer->frame, writer->def.frame_count);
     else
         result = writer->format->finish(writer, error);
     if (result == SUP_OK && bytes != NULL) *bytes = writer->bytes;
@@ -201,11 +200,11 @@ void sup_cache_abandon(sup_cache_writer *writer)
     if (writer != NULL) destroy_writer(writer);
 }
 
-bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *part)
+bool sup_primitive_is_mirrored(const sup_character *character, const sup_primitive *primitive)
 {
-    if (part->skin >= 0) return false; /* a skinned mesh ignores its node's transform */
+    if (primitive->skin >= 0) return false; /* a skinned mesh ignores its node's transform */
     bool mirrored = false;
-    for (int32_t node = part->node; node >= 0; node = character->nodes[node].parent)
+    for (int32_t node = primitive->node; node >= 0; node = character->nodes[node].parent)
         if (sup_affine_determinant(sup_affine_from_transform(character->nodes[node].rest)) < 0.0) mirrored = !mirrored;
     return mirrored;
 }

@@ -1,4 +1,4 @@
-/* file_out.c - files that are there whole or not at all. */
+/* file_out.c - atomic file output. */
 #define _XOPEN_SOURCE 700 /* realpath; NOLINT(bugprone-reserved-identifier) */
 #include "output/file_out.h"
 
@@ -14,7 +14,7 @@ static sup_result fail_write(sup_file_out *out, const char *id, const char *what
     return sup_fail(error, SUP_ERROR_IO, id, out->path, "%s: %s.", what, strerror(reason));
 }
 
-/* The place that gets the file: `path`, or what it points at when it is a symbolic link to something. */
+/* The target path: `path`, or the target of the symbolic link at `path`. */
 static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *error)
 {
     struct stat status;
@@ -24,11 +24,12 @@ static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *e
     sup_format(out->path, sizeof out->path, "%s", path);
     if (stat(path, &status) != 0) return SUP_OK;
     if (S_ISDIR(status.st_mode))
-        return sup_fail(error, SUP_ERROR_IO, "file.folder", path, "The output is a folder: name a file in it.");
+        return sup_fail(error, SUP_ERROR_IO, "file.folder", path, "The output is a folder: give the path of a file.");
     if (!S_ISREG(status.st_mode))
         return sup_fail(error, SUP_ERROR_IO, "file.special", path,
-                        "The output is a device or pipe: name a plain file, which is written beside its place first.");
-#if !defined(__wasi__) /* a page's files have no links */
+                        "The output is a device or pipe: give the path of a regular file (output is written to a "
+                        "temporary file and renamed).");
+#if !defined(__wasi__) /* no symbolic links in the browser */
     if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
         char *target = realpath(path, NULL);
         if (target != NULL && strlen(target) < sizeof out->path) sup_format(out->path, sizeof out->path, "%s", target);
@@ -38,8 +39,8 @@ static sup_result resolve_path(sup_file_out *out, const char *path, sup_error *e
     return SUP_OK;
 }
 
-/* A new file beside the place, under a name that nobody uses: not another writer of this process, not a process of the
- * same number that died. False, with errno, when that cannot be done. */
+/* Creates a temporary file in the target folder with a unique name, which differs from other writers of this process
+ * and from files of a terminated process with the same id. False, with errno, on failure. */
 static bool create_temporary(sup_file_out *out)
 {
     int handle = -1;
@@ -103,7 +104,7 @@ sup_result sup_file_out_commit(sup_file_out *out, sup_error *error)
     if (rename(out->temporary, out->path) == 0) return SUP_OK;
     int reason = errno;
     remove(out->temporary);
-    return fail_write(out, "file.rename", "The output cannot be put in its place", reason, error);
+    return fail_write(out, "file.rename", "The temporary file cannot be renamed to the output path", reason, error);
 }
 
 void sup_file_out_abandon(sup_file_out *out)
@@ -122,7 +123,7 @@ int sup_file_replace(const char *temporary, const char *path, const char *backup
         *had_older = false;
         return EISDIR;
     }
-    /* A second name for the older file leaves no moment without one; where there are no hard links it is moved. */
+    /* A hard link to the older file keeps `path` valid at every moment; without hard links the file is moved. */
     if (*had_older && link(path, backup) != 0 && rename(path, backup) != 0) {
         *had_older = false;
         return errno;
@@ -138,10 +139,10 @@ void sup_file_restore(const char *path, const char *backup, bool had_older)
     if (!had_older)
         remove(path);
     else if (rename(backup, path) == 0)
-        remove(backup); /* still there when both are names of one file, which rename leaves as they are */
+        remove(backup); /* still exists when both names link to one file: rename is then a no-op */
 }
 
-sup_result sup_file_out_whole(const char *path, sup_bytes bytes, sup_error *error)
+sup_result sup_file_out_save(const char *path, sup_bytes bytes, sup_error *error)
 {
     sup_file_out out;
     sup_result result = sup_file_out_open(&out, path, error);

@@ -1,13 +1,14 @@
-/* glb_extensions.c - extensions of the input document: bufferViews that they name, and which of them are still used. */
+/* glb_extensions.c - extensions of the source document: copies the bufferViews they refer to, and lists those still in
+ * use. */
 #include "output/glb.h"
 
 typedef struct visit {
     sup_json *value;
-    bool inside; /* of an extension */
+    bool inside; /* inside an extension */
 } visit;
 
 typedef struct walk {
-    sup_glb_keep *keep;
+    sup_glb_copy *copy;
     const sup_allocator *allocator;
     sup_array stack; /* visit */
     sup_array used;  /* const char *, names of extensions */
@@ -28,7 +29,7 @@ static void add_used(walk *w, const char *name)
     if (slot != NULL)
         *slot = name;
     else
-        w->keep->plan->tree.failed = true;
+        w->copy->layout->tree.failed = true;
 }
 
 static void push(walk *w, sup_json *value, bool inside)
@@ -38,17 +39,17 @@ static void push(walk *w, sup_json *value, bool inside)
     if (slot != NULL)
         *slot = (visit){value, inside};
     else
-        w->keep->plan->tree.failed = true;
+        w->copy->layout->tree.failed = true;
 }
 
-/* A bufferView named inside an extension moves along; one that does not exist is taken out. */
-static void move_view(walk *w, sup_json *object)
+/* Copies a bufferView that an extension refers to; removes the reference if it does not exist. */
+static void copy_view(walk *w, sup_json *object)
 {
     const sup_json *view = sup_json_get(object, "bufferView");
     if (!sup_json_is(view, SUP_JSON_NUMBER)) return;
-    int32_t made = sup_glb_keep_view(w->keep, view);
+    int32_t made = sup_glb_copy_view(w->copy, view);
     if (made >= 0)
-        sup_glb_set_integer(&w->keep->plan->tree, object, "bufferView", made);
+        sup_glb_set_integer(&w->copy->layout->tree, object, "bufferView", made);
     else
         sup_json_remove(object, "bufferView");
 }
@@ -56,7 +57,7 @@ static void move_view(walk *w, sup_json *object)
 static void visit_value(walk *w, visit at)
 {
     bool object = sup_json_is(at.value, SUP_JSON_OBJECT);
-    if (object && at.inside) move_view(w, at.value);
+    if (object && at.inside) copy_view(w, at.value);
     for (uint32_t i = 0; i < at.value->count; i++) {
         sup_json *item = at.value->of.items[i];
         if (object && strcmp(item->key, "extras") == 0) continue;
@@ -69,7 +70,8 @@ static void visit_value(walk *w, visit at)
     }
 }
 
-/* True for texture coordinates of a type that only KHR_mesh_quantization allows; positions and normals are floats. */
+/* True for texture coordinates of a component type that requires KHR_mesh_quantization; positions and normals are
+ * floats. */
 static bool is_quantized(const sup_json_tree *tree, const sup_json *attribute)
 {
     int64_t index = -1, component = SUP_GLB_FLOAT;
@@ -95,10 +97,10 @@ static bool needs_quantization(const sup_json_tree *tree)
     return false;
 }
 
-/* Only what is used stays in a list; with `all`, everything that is used is in it. */
+/* Removes unused extensions from a list; with `all` also adds all used ones. */
 static void rewrite_list(walk *w, const char *key, bool all)
 {
-    sup_json_tree *tree = &w->keep->plan->tree;
+    sup_json_tree *tree = &w->copy->layout->tree;
     const sup_json *old = sup_json_get(tree->root, key);
     sup_json *list = sup_json_new_array(tree);
     const char *const *names = (const char *const *)(const void *)w->used.data;
@@ -112,10 +114,10 @@ static void rewrite_list(walk *w, const char *key, bool all)
     if (sup_json_count(list) > 0) sup_json_set(tree, tree->root, key, list);
 }
 
-void sup_glb_keep_extensions(sup_glb_keep *keep)
+void sup_glb_copy_extensions(sup_glb_copy *copy)
 {
-    sup_json_tree *tree = &keep->plan->tree;
-    walk w = {.keep = keep, .allocator = &keep->plan->arena.allocator};
+    sup_json_tree *tree = &copy->layout->tree;
+    walk w = {.copy = copy, .allocator = &copy->layout->arena.allocator};
     w.stack.item_size = sizeof(visit);
     w.used.item_size = sizeof(const char *);
     push(&w, tree->root, false);

@@ -1,6 +1,6 @@
-/* glb_keep.c - what of the input document's bytes is still needed: vertex attributes, indices, images, views of
- * extensions. Elements are copied as they are; only numbers that glTF forbids (not finite, colours out of [0, 1]) are
- * mended, so that a file with such defects comes out valid. */
+/* glb_keep.c - copies data of the source document: vertex attributes, indices, images, bufferViews of extensions.
+ * Elements are copied unchanged, except for numbers that glTF forbids (non-finite values, colours outside [0, 1]),
+ * which are repaired so that the output is valid. */
 #include "load/document.h"
 #include "output/glb.h"
 
@@ -9,7 +9,7 @@
 typedef struct element_format {
     int32_t component;     /* SUP_GLB_... */
     size_t component_size; /* bytes */
-    size_t size, stride;   /* bytes of an element, and to the next one in the output */
+    size_t size, stride;   /* bytes of an element, and stride in the output */
     const char *type;      /* "VEC2" */
 } element_format;
 
@@ -30,7 +30,7 @@ static size_t component_size(int64_t component)
     }
 }
 
-/* Columns of matrices start at multiples of 4 bytes. */
+/* Matrix columns are aligned to 4 bytes. */
 static size_t element_size(const char *type, size_t component)
 {
     static const struct {
@@ -60,24 +60,24 @@ static bool read_format(const sup_json *accessor, bool is_index, element_format 
     format->component = (int32_t)component;
     format->type = sup_json_text(sup_json_get(accessor, "type"));
     format->size = element_size(format->type, format->component_size);
-    /* Vertex attributes stand at multiples of 4 bytes. */
+    /* Vertex attributes are aligned to 4 bytes. */
     format->stride = is_index ? format->size : (format->size + 3) / 4 * 4;
     return format->component_size > 0 && format->size > 0;
 }
 
-/* `count` elements of `size` bytes in a view from `offset` on, `stride` (0: packed) apart; NULL when not all there. */
-static const unsigned char *view_elements(const sup_glb_keep *keep, int64_t view, int64_t offset, int64_t count,
+/* `count` elements of `size` bytes in a view from `offset` on, with `stride` (0: packed); NULL when out of range. */
+static const unsigned char *view_elements(const sup_glb_copy *copy, int64_t view, int64_t offset, int64_t count,
                                           size_t size, size_t *stride)
 {
-    if (view < 0 || view >= keep->document->view_count || offset < 0 || count < 1) return NULL;
-    int64_t step = *stride != 0 ? (int64_t)*stride : integer_or(sup_json_at(keep->views, view), "byteStride", 0);
+    if (view < 0 || view >= copy->document->view_count || offset < 0 || count < 1) return NULL;
+    int64_t step = *stride != 0 ? (int64_t)*stride : integer_or(sup_json_at(copy->views, view), "byteStride", 0);
     if (step == 0) step = (int64_t)size;
-    const sup_bytes bytes = keep->document->views[view];
+    const sup_bytes bytes = copy->document->views[view];
     if (bytes.data == NULL || step < (int64_t)size || step > 255 + (int64_t)size ||
         (uint64_t)bytes.size > INT64_MAX / 2)
         return NULL;
-    int64_t room = (int64_t)bytes.size - offset - (int64_t)size;
-    if (room < 0 || count - 1 > room / step) return NULL;
+    int64_t available = (int64_t)bytes.size - offset - (int64_t)size;
+    if (available < 0 || count - 1 > available / step) return NULL;
     *stride = (size_t)step;
     return (const unsigned char *)bytes.data + offset;
 }
@@ -89,8 +89,8 @@ static uint32_t read_index(const unsigned char *at, size_t size)
     return value;
 }
 
-/* Puts the replaced elements of a sparse accessor into the dense copy. */
-static bool apply_sparse(const sup_glb_keep *keep, const sup_json *sparse, const element_format *format, int64_t count,
+/* Writes the elements of a sparse accessor into the dense copy. */
+static bool apply_sparse(const sup_glb_copy *copy, const sup_json *sparse, const element_format *format, int64_t count,
                          unsigned char *to)
 {
     const sup_json *indices = sup_json_get(sparse, "indices"), *values = sup_json_get(sparse, "values");
@@ -99,10 +99,10 @@ static bool apply_sparse(const sup_glb_keep *keep, const sup_json *sparse, const
     size_t value_stride = format->size;
     if (index_size == 0) return false;
     const unsigned char *index =
-        view_elements(keep, integer_or(indices, "bufferView", -1), integer_or(indices, "byteOffset", 0), replaced,
+        view_elements(copy, integer_or(indices, "bufferView", -1), integer_or(indices, "byteOffset", 0), replaced,
                       index_size, &index_stride);
     const unsigned char *value =
-        view_elements(keep, integer_or(values, "bufferView", -1), integer_or(values, "byteOffset", 0), replaced,
+        view_elements(copy, integer_or(values, "bufferView", -1), integer_or(values, "byteOffset", 0), replaced,
                       format->size, &value_stride);
     if (index == NULL || value == NULL) return false;
     for (int64_t i = 0; i < replaced; i++) {
@@ -113,8 +113,8 @@ static bool apply_sparse(const sup_glb_keep *keep, const sup_json *sparse, const
     return true;
 }
 
-/* A dense, packed copy of the elements; NULL when the accessor lies or memory ran out. */
-static unsigned char *copy_elements(const sup_glb_keep *keep, const sup_json *accessor, const element_format *format,
+/* A dense, packed copy of the elements; NULL when the accessor is out of range or out of memory. */
+static unsigned char *copy_elements(const sup_glb_copy *copy, const sup_json *accessor, const element_format *format,
                                     int64_t count)
 {
     const sup_json *sparse = sup_json_get(accessor, "sparse");
@@ -122,12 +122,12 @@ static unsigned char *copy_elements(const sup_glb_keep *keep, const sup_json *ac
     size_t stride = 0;
     const unsigned char *from = NULL;
     if (view >= 0) {
-        from = view_elements(keep, view, integer_or(accessor, "byteOffset", 0), count, format->size, &stride);
+        from = view_elements(copy, view, integer_or(accessor, "byteOffset", 0), count, format->size, &stride);
         if (from == NULL) return NULL;
     }
-    unsigned char *to = sup_arena_alloc(&keep->plan->arena, (size_t)count, format->stride);
+    unsigned char *to = sup_arena_alloc(&copy->layout->arena, (size_t)count, format->stride);
     if (to == NULL) {
-        keep->plan->tree.failed = true;
+        copy->layout->tree.failed = true;
         return NULL;
     }
     if (from != NULL && stride == format->stride)
@@ -135,10 +135,10 @@ static unsigned char *copy_elements(const sup_glb_keep *keep, const sup_json *ac
     else if (from != NULL)
         for (int64_t i = 0; i < count; i++)
             memcpy(to + (size_t)i * format->stride, from + (size_t)i * stride, format->size);
-    return sparse == NULL || apply_sparse(keep, sparse, format, count, to) ? to : NULL;
+    return sparse == NULL || apply_sparse(copy, sparse, format, count, to) ? to : NULL;
 }
 
-static void mend_floats(unsigned char *data, size_t count, bool clamp)
+static void repair_floats(unsigned char *data, size_t count, bool clamp)
 {
     for (size_t i = 0; i < count; i++) {
         float value;
@@ -149,43 +149,43 @@ static void mend_floats(unsigned char *data, size_t count, bool clamp)
     }
 }
 
-int32_t sup_glb_keep_accessor(sup_glb_keep *keep, const sup_json *index, sup_glb_use use, int64_t count)
+int32_t sup_glb_copy_accessor(sup_glb_copy *copy, const sup_json *index, sup_glb_use use, int64_t count)
 {
     int64_t at = -1;
-    sup_json_tree *tree = &keep->plan->tree;
-    const sup_json *source = sup_json_integer(index, &at) ? sup_json_at(keep->accessors, at) : NULL;
+    sup_json_tree *tree = &copy->layout->tree;
+    const sup_json *source = sup_json_integer(index, &at) ? sup_json_at(copy->accessors, at) : NULL;
     int64_t elements = integer_or(source, "count", 0);
     element_format format;
     if (source == NULL || elements < 1 || (count >= 0 && elements != count)) return -1;
-    if (keep->accessor_map[at] >= 0) return keep->accessor_map[at];
-    /* Zeros without bytes could be any number: memory stays in proportion to what is there. */
+    if (copy->accessor_map[at] >= 0) return copy->accessor_map[at];
+    /* An accessor without data could have any count: bounds the memory by the file size. */
     if (elements > INT32_MAX || (count < 0 && sup_json_get(source, "bufferView") == NULL) ||
         !read_format(source, use == SUP_GLB_USE_INDICES, &format))
         return -1;
-    unsigned char *data = copy_elements(keep, source, &format, elements);
+    unsigned char *data = copy_elements(copy, source, &format, elements);
     if (data == NULL) return -1;
     if (format.component == SUP_GLB_FLOAT)
-        mend_floats(data, (size_t)elements * format.stride / 4, use == SUP_GLB_USE_COLOUR);
+        repair_floats(data, (size_t)elements * format.stride / 4, use == SUP_GLB_USE_COLOUR);
     bool is_index = use == SUP_GLB_USE_INDICES;
-    int32_t view = sup_glb_add_view(keep->plan, data, (size_t)elements * format.stride,
+    int32_t view = sup_glb_add_view(copy->layout, data, (size_t)elements * format.stride,
                                     format.stride != format.size ? (int32_t)format.stride : 0,
                                     is_index ? SUP_GLB_ELEMENT_BUFFER : SUP_GLB_ARRAY_BUFFER);
     sup_json *made = sup_glb_add_accessor(tree, view, 0, format.component, elements, format.type);
-    static const char *const kept[] = {"normalized", "name", "extras"};
-    for (int32_t i = 0; i < SUP_COUNT(kept); i++)
-        if (sup_json_get(source, kept[i]) != NULL)
-            sup_json_set(tree, made, kept[i], sup_json_copy(tree, sup_json_get(source, kept[i])));
-    return keep->accessor_map[at] = sup_glb_last_accessor(tree);
+    static const char *const copied_members[] = {"normalized", "name", "extras"};
+    for (int32_t i = 0; i < SUP_COUNT(copied_members); i++)
+        if (sup_json_get(source, copied_members[i]) != NULL)
+            sup_json_set(tree, made, copied_members[i], sup_json_copy(tree, sup_json_get(source, copied_members[i])));
+    return copy->accessor_map[at] = sup_glb_last_accessor(tree);
 }
 
-int32_t sup_glb_keep_view(sup_glb_keep *keep, const sup_json *index)
+int32_t sup_glb_copy_view(sup_glb_copy *copy, const sup_json *index)
 {
     int64_t at = -1;
-    if (!sup_json_integer(index, &at) || at < 0 || at >= keep->document->view_count) return -1;
-    const sup_bytes bytes = keep->document->views[at];
-    if (keep->view_map[at] < 0 && bytes.data != NULL && bytes.size > 0)
-        keep->view_map[at] = sup_glb_add_view(keep->plan, bytes.data, bytes.size, 0, 0);
-    return keep->view_map[at];
+    if (!sup_json_integer(index, &at) || at < 0 || at >= copy->document->view_count) return -1;
+    const sup_bytes bytes = copy->document->views[at];
+    if (copy->view_map[at] < 0 && bytes.data != NULL && bytes.size > 0)
+        copy->view_map[at] = sup_glb_add_view(copy->layout, bytes.data, bytes.size, 0, 0);
+    return copy->view_map[at];
 }
 
 static const char *sniff_image(sup_bytes bytes)
@@ -207,20 +207,20 @@ static const char *sniff_image(sup_bytes bytes)
     return NULL;
 }
 
-void sup_glb_keep_images(sup_glb_keep *keep)
+void sup_glb_copy_images(sup_glb_copy *copy)
 {
-    sup_json_tree *tree = &keep->plan->tree;
+    sup_json_tree *tree = &copy->layout->tree;
     const sup_json *images = sup_json_get(tree->root, "images");
     for (int32_t i = 0; i < sup_json_count(images); i++) {
         sup_json *image = sup_json_at(images, i);
-        sup_bytes bytes = i < keep->document->image_count ? keep->document->images[i] : (sup_bytes){NULL, 0};
+        sup_bytes bytes = i < copy->document->image_count ? copy->document->images[i] : (sup_bytes){NULL, 0};
         int64_t view = integer_or(image, "bufferView", -1);
         int32_t made = -1;
         if (view >= 0) {
-            made = sup_glb_keep_view(keep, sup_json_get(image, "bufferView"));
-            if (made >= 0) bytes = keep->document->views[view];
+            made = sup_glb_copy_view(copy, sup_json_get(image, "bufferView"));
+            if (made >= 0) bytes = copy->document->views[view];
         } else if (bytes.data != NULL && bytes.size > 0) {
-            made = sup_glb_add_view(keep->plan, bytes.data, bytes.size, 0, 0);
+            made = sup_glb_add_view(copy->layout, bytes.data, bytes.size, 0, 0);
         }
         if (made < 0) continue;
         const char *mime = sniff_image(bytes);

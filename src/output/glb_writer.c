@@ -1,9 +1,9 @@
-/* glb_writer.c - a motion as morph targets in one GLB: frames to disk as they come, the JSON at the end.
+/* glb_writer.c - writes a motion as morph targets of one GLB: each frame immediately, the JSON at the end.
  *
- * The first frame is the base geometry; frame k is morph target k - 1, positions and normals minus those of the first;
- * one animation moves the weights linearly, so that exactly one target is fully on at each frame. GLB wants its JSON
- * before its bytes, and the JSON tells the bounds of every target: room for the longest text that it can become is
- * kept free at the start, and the rest of it filled with spaces, which is what glTF pads with. */
+ * The first frame is the base geometry; frame k is morph target k - 1: positions and normals minus those of the first
+ * frame. One animation interpolates the weights linearly, so that exactly one target has weight 1 at each frame. In a
+ * GLB the JSON precedes the binary data, but it contains the bounds of every target: space for the longest possible
+ * text is reserved at the start, and the unused rest is filled with spaces, the padding that glTF specifies. */
 #include "output/file_out.h"
 #include "output/glb.h"
 
@@ -11,95 +11,95 @@
 
 #include <float.h>
 
-/* Where the positions and normals of one part in one frame are. */
+/* Offsets of the positions and normals of one primitive in one frame. */
 typedef struct target_record {
-    int64_t position_at, normal_at; /* bytes from the start of the frame's view, -1: nothing moved, the shared zeros */
+    int64_t position_at, normal_at; /* bytes from the start of the frame's view, -1: unchanged, uses the shared zeros */
     float low[3], high[3];          /* bounds of the positions */
 } target_record;
 
 typedef struct frame_record {
-    uint64_t offset, size; /* of its view in the BIN chunk; size 0: no view */
+    uint64_t offset, size; /* of the frame's view in the BIN chunk; size 0: no view */
 } frame_record;
 
 typedef struct glb_writer {
-    sup_glb_plan plan;
+    sup_glb_layout layout;
     sup_file_out out;
-    bool morph_normals;     /* targets have normals too */
+    bool morph_normals;     /* targets have normals */
     float *base;            /* [vertex_count*3] positions of the first frame */
     float *base_normals;    /* [vertex_count*3] unit, or NULL */
-    float *packed;          /* [vertex_count*6] one frame on its way to the disk */
+    float *packed;          /* [vertex_count*6] output buffer of one frame */
     frame_record *frames;   /* [frame_count] */
-    target_record *targets; /* [frame_count*part_count] */
-    uint64_t bin_size;      /* so far */
-    size_t json_room;       /* bytes kept for the JSON, a multiple of 4 */
+    target_record *targets; /* [frame_count*primitive_count] */
+    uint64_t bin_size;      /* written so far */
+    size_t json_capacity;   /* bytes reserved for the JSON, a multiple of 4 */
 } glb_writer;
 
 enum { GLB_HEADER = 12, CHUNK_HEADER = 8, FLOAT_WEIGHT_FRAMES = 512 };
 
-static target_record *record_of(const sup_cache_writer *writer, int32_t frame, int32_t part)
+static target_record *record_of(const sup_cache_writer *writer, int32_t frame, int32_t primitive)
 {
     glb_writer *glb = writer->state;
-    return &glb->targets[(size_t)frame * (size_t)writer->character->primitive_count + (size_t)part];
+    return &glb->targets[(size_t)frame * (size_t)writer->character->primitive_count + (size_t)primitive];
 }
 
 /* --- Opening --- */
 
-/* Times, and the place of the weights: frame_count rows of frame_count - 1 numbers, floats for short motions, bytes
- * (0 and 255 stand for 0 and 1) for long ones, because their number grows with the square. */
+/* Adds key times and reserves the weights: a matrix of frame_count x (frame_count - 1), floats for short motions,
+ * normalised bytes (255 = 1) for long ones, because the size is quadratic. */
 static void add_animation_data(sup_cache_writer *writer)
 {
     glb_writer *glb = writer->state;
-    sup_glb_plan *plan = &glb->plan;
+    sup_glb_layout *layout = &glb->layout;
     size_t count = (size_t)writer->def.frame_count;
     bool floats = writer->def.frame_count <= FLOAT_WEIGHT_FRAMES;
-    float *times = sup_arena_alloc(&plan->arena, count, sizeof *times);
+    float *times = sup_arena_alloc(&layout->arena, count, sizeof *times);
     if (times == NULL) {
-        plan->tree.failed = true;
+        layout->tree.failed = true;
         return;
     }
     for (size_t i = 0; i < count; i++)
         times[i] = (float)((double)i / writer->def.fps);
-    int32_t view = sup_glb_add_view(plan, times, count * sizeof *times, 0, 0);
-    sup_json *accessor = sup_glb_add_accessor(&plan->tree, view, 0, SUP_GLB_FLOAT, (int64_t)count, "SCALAR");
-    sup_json *low = sup_json_need(&plan->tree, accessor, "min", SUP_JSON_ARRAY);
-    sup_json_append(&plan->tree, low, sup_json_new_integer(&plan->tree, 0));
-    sup_json *high = sup_json_need(&plan->tree, accessor, "max", SUP_JSON_ARRAY);
-    sup_json_append(&plan->tree, high, sup_json_new_float(&plan->tree, times[count - 1]));
-    plan->time_accessor = sup_glb_last_accessor(&plan->tree);
+    int32_t view = sup_glb_add_view(layout, times, count * sizeof *times, 0, 0);
+    sup_json *accessor = sup_glb_add_accessor(&layout->tree, view, 0, SUP_GLB_FLOAT, (int64_t)count, "SCALAR");
+    sup_json *low = sup_json_get_or_add(&layout->tree, accessor, "min", SUP_JSON_ARRAY);
+    sup_json_append(&layout->tree, low, sup_json_new_integer(&layout->tree, 0));
+    sup_json *high = sup_json_get_or_add(&layout->tree, accessor, "max", SUP_JSON_ARRAY);
+    sup_json_append(&layout->tree, high, sup_json_new_float(&layout->tree, times[count - 1]));
+    layout->time_accessor = sup_glb_last_accessor(&layout->tree);
     size_t numbers = sup_size_multiply(count, count - 1);
-    view = sup_glb_add_view(plan, NULL, sup_size_multiply(numbers, floats ? sizeof(float) : 1), 0, 0);
-    accessor =
-        sup_glb_add_accessor(&plan->tree, view, 0, floats ? SUP_GLB_FLOAT : SUP_GLB_UBYTE, (int64_t)numbers, "SCALAR");
-    if (!floats) sup_json_set(&plan->tree, accessor, "normalized", sup_json_new_bool(&plan->tree, true));
-    plan->weight_accessor = sup_glb_last_accessor(&plan->tree);
+    view = sup_glb_add_view(layout, NULL, sup_size_multiply(numbers, floats ? sizeof(float) : 1), 0, 0);
+    accessor = sup_glb_add_accessor(&layout->tree, view, 0, floats ? SUP_GLB_FLOAT : SUP_GLB_UBYTE, (int64_t)numbers,
+                                    "SCALAR");
+    if (!floats) sup_json_set(&layout->tree, accessor, "normalized", sup_json_new_bool(&layout->tree, true));
+    layout->weight_accessor = sup_glb_last_accessor(&layout->tree);
 }
 
-/* A GLB counts its bytes in 32 bits. Better refused now than after the simulation. */
+/* GLB sizes are 32 bits. Checked before the simulation, not after it. */
 static sup_result check_size(const sup_cache_writer *writer, uint64_t bytes, sup_error *error)
 {
     if (bytes <= UINT32_MAX) return SUP_OK;
     return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.glb.size", writer->path,
-                    "%d frames of %d vertices make %.3g GB, and a GLB cannot hold more than 4 GiB: write fewer frames "
+                    "%d frames of %d vertices need %.3g GB, but a GLB file is limited to 4 GiB: write fewer frames "
                     "(--frames, --fps) or a point cache (.pc2, .mdd).",
                     writer->def.frame_count, writer->character->vertex_count, (double)bytes * 1e-9);
 }
 
-/* Bytes of all frames and of the animation, when everything moves. */
+/* Upper bound of the bytes of all frames and of the animation, when all primitives move. */
 static uint64_t expected_size(const sup_cache_writer *writer)
 {
     const glb_writer *glb = writer->state;
     double vertex = writer->def.normals ? 24.0 : 12.0, frames = (double)writer->def.frame_count;
     double weight = writer->def.frame_count <= FLOAT_WEIGHT_FRAMES ? 4.0 : 1.0;
     double bytes = frames * vertex * (double)writer->character->vertex_count;
-    if (glb->plan.weight_accessor < 0) bytes += frames * (4.0 + (frames - 1.0) * weight);
-    bytes += (double)glb->plan.fixed_size;
+    if (glb->layout.weight_accessor < 0) bytes += frames * (4.0 + (frames - 1.0) * weight);
+    bytes += (double)glb->layout.fixed_size;
     return bytes > 1e18 ? UINT64_MAX : (uint64_t)bytes;
 }
 
 static sup_result allocate(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
-    sup_arena *arena = &glb->plan.arena;
+    sup_arena *arena = &glb->layout.arena;
     size_t vertices = (size_t)writer->character->vertex_count, frames = (size_t)writer->def.frame_count;
     size_t records = sup_size_multiply(frames, (size_t)writer->character->primitive_count);
     glb->base = sup_arena_alloc(arena, vertices, 3 * sizeof(float));
@@ -115,26 +115,26 @@ static sup_result allocate(sup_cache_writer *writer, sup_error *error)
 static sup_result open_glb(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
-    sup_glb_plan *plan = &glb->plan;
-    plan->context = &writer->context;
-    plan->character = writer->character;
-    plan->arena = sup_arena_create(&writer->context.allocator);
-    plan->tree = sup_json_tree_create(&writer->context.allocator);
-    plan->blobs.item_size = sizeof(sup_glb_blob);
-    plan->time_accessor = plan->weight_accessor = -1;
-    sup_result result =
-        writer->character->document != NULL ? sup_glb_plan_document(plan, error) : sup_glb_plan_fresh(plan, error);
+    sup_glb_layout *layout = &glb->layout;
+    layout->context = &writer->context;
+    layout->character = writer->character;
+    layout->arena = sup_arena_create(&writer->context.allocator);
+    layout->tree = sup_json_tree_create(&writer->context.allocator);
+    layout->blobs.item_size = sizeof(sup_glb_blob);
+    layout->time_accessor = layout->weight_accessor = -1;
+    sup_result result = writer->character->document != NULL ? sup_glb_layout_from_document(layout, error)
+                                                            : sup_glb_layout_without_document(layout, error);
     if (result == SUP_OK) result = check_size(writer, expected_size(writer), error);
     if (result != SUP_OK) return result;
     if (writer->def.frame_count > 1) add_animation_data(writer);
-    if (plan->tree.failed) return sup_fail_memory(error, "the document");
+    if (layout->tree.failed) return sup_fail_memory(error, "the document");
     result = allocate(writer, error);
     return result == SUP_OK ? sup_file_out_open(&glb->out, writer->path, error) : result;
 }
 
 /* --- The JSON of the frames --- */
 
-/* A number of a bound; for measuring, a text that is longer than any float's. */
+/* A number of a bound; with `measure` a text longer than that of any float. */
 static sup_json *bound_value(sup_json_tree *tree, float value, bool measure)
 {
     return measure ? sup_json_new_string(tree, "0123456789abcdef") : sup_json_new_float(tree, value + 0.0f);
@@ -142,15 +142,15 @@ static sup_json *bound_value(sup_json_tree *tree, float value, bool measure)
 
 static void set_bounds(sup_json_tree *tree, sup_json *accessor, const target_record *record, bool measure)
 {
-    sup_json *low = sup_json_need(tree, accessor, "min", SUP_JSON_ARRAY);
-    sup_json *high = sup_json_need(tree, accessor, "max", SUP_JSON_ARRAY);
+    sup_json *low = sup_json_get_or_add(tree, accessor, "min", SUP_JSON_ARRAY);
+    sup_json *high = sup_json_get_or_add(tree, accessor, "max", SUP_JSON_ARRAY);
     for (int i = 0; i < 3; i++) {
         sup_json_append(tree, low, bound_value(tree, record->low[i], measure));
         sup_json_append(tree, high, bound_value(tree, record->high[i], measure));
     }
 }
 
-/* Index of a new accessor over one part's numbers in a frame's view. */
+/* Adds an accessor for one primitive in a frame's view; returns its index. */
 static int32_t add_frame_accessor(sup_json_tree *tree, int32_t view, int64_t at, int32_t count,
                                   const target_record *bounds, bool measure)
 {
@@ -159,17 +159,18 @@ static int32_t add_frame_accessor(sup_json_tree *tree, int32_t view, int64_t at,
     return sup_glb_last_accessor(tree);
 }
 
-static sup_json *find_primitive(const sup_json_tree *tree, const sup_glb_primitive *part)
+static sup_json *find_primitive(const sup_json_tree *tree, const sup_glb_primitive *primitive)
 {
-    sup_json *mesh = sup_json_at(sup_json_get(tree->root, "meshes"), part->mesh);
-    return sup_json_at(sup_json_get(mesh, "primitives"), part->index_in_mesh);
+    sup_json *mesh = sup_json_at(sup_json_get(tree->root, "meshes"), primitive->mesh);
+    return sup_json_at(sup_json_get(mesh, "primitives"), primitive->index_in_mesh);
 }
 
-/* Views of the frames and of the zeros after the fixed ones. Returns their indices through `view_of`, -1 for none. */
+/* Adds views of the frames and of the zeros after the fixed views. view_of: [frame_count+1] their indices, -1 for
+ * none. */
 static void add_frame_views(const sup_cache_writer *writer, sup_json_tree *tree, const frame_record *frames,
                             int32_t *view_of)
 {
-    sup_json *views = sup_json_need(tree, tree->root, "bufferViews", SUP_JSON_ARRAY);
+    sup_json *views = sup_json_get_or_add(tree, tree->root, "bufferViews", SUP_JSON_ARRAY);
     for (int32_t f = 0; f <= writer->def.frame_count; f++) {
         view_of[f] = -1;
         if (frames[f].size == 0) continue;
@@ -183,25 +184,25 @@ static void add_frame_views(const sup_cache_writer *writer, sup_json_tree *tree,
     }
 }
 
-/* POSITION, NORMAL and the targets of one part. */
-static void add_part(const sup_cache_writer *writer, sup_json_tree *tree, int32_t p, bool moves, const int32_t *view_of,
-                     bool measure)
+/* Adds POSITION, NORMAL and the targets of one primitive. */
+static void add_primitive(const sup_cache_writer *writer, sup_json_tree *tree, int32_t p, bool moves,
+                          const int32_t *view_of, bool measure)
 {
     const glb_writer *glb = writer->state;
-    const sup_glb_primitive *part = &glb->plan.parts[p];
-    sup_json *primitive = find_primitive(tree, part);
-    sup_json *attributes = sup_json_need(tree, primitive, "attributes", SUP_JSON_OBJECT);
+    const sup_glb_primitive *primitive = &glb->layout.primitives[p];
+    sup_json *object = find_primitive(tree, primitive);
+    sup_json *attributes = sup_json_get_or_add(tree, object, "attributes", SUP_JSON_OBJECT);
     int32_t count = writer->character->primitives[p].vertex_count, zeros = -1;
     for (int32_t f = 0; f < (moves ? writer->def.frame_count : 1); f++) {
         const target_record *record = record_of(writer, f, p);
         int64_t at[2] = {record->position_at, record->normal_at};
-        bool wanted[2] = {true, part->normals && (f == 0 || glb->morph_normals)};
+        bool present[2] = {true, primitive->normals && (f == 0 || glb->morph_normals)};
         sup_json *target = attributes;
         if (f > 0)
-            target = sup_json_append(tree, sup_json_need(tree, primitive, "targets", SUP_JSON_ARRAY),
+            target = sup_json_append(tree, sup_json_get_or_add(tree, object, "targets", SUP_JSON_ARRAY),
                                      sup_json_new_object(tree));
         for (int i = 0; i < 2; i++) {
-            if (!wanted[i]) continue;
+            if (!present[i]) continue;
             int32_t accessor = zeros;
             if (measure || at[i] >= 0)
                 accessor = add_frame_accessor(tree, view_of[f], measure ? INT32_MAX : at[i], count,
@@ -217,42 +218,42 @@ static void add_part(const sup_cache_writer *writer, sup_json_tree *tree, int32_
 static bool mesh_moves(const sup_cache_writer *writer, const sup_glb_mesh *mesh)
 {
     for (int32_t f = 1; f < writer->def.frame_count; f++)
-        for (int32_t p = mesh->part_first; p < mesh->part_first + mesh->part_count; p++) {
+        for (int32_t p = mesh->primitive_first; p < mesh->primitive_first + mesh->primitive_count; p++) {
             const target_record *record = record_of(writer, f, p);
             if (record->position_at >= 0 || record->normal_at >= 0) return true;
         }
     return false;
 }
 
-/* One animation, one sampler, a channel for every mesh that moves; default weights of 0. */
+/* One animation, one sampler, one channel per mesh that moves; default weights are 0. */
 static void add_channel(const sup_cache_writer *writer, sup_json_tree *tree, const sup_glb_mesh *mesh)
 {
-    const sup_glb_plan *plan = &((const glb_writer *)writer->state)->plan;
-    sup_json *animations = sup_json_need(tree, tree->root, "animations", SUP_JSON_ARRAY);
+    const sup_glb_layout *layout = &((const glb_writer *)writer->state)->layout;
+    sup_json *animations = sup_json_get_or_add(tree, tree->root, "animations", SUP_JSON_ARRAY);
     sup_json *animation = sup_json_at(animations, 0);
     if (animation == NULL) {
         animation = sup_json_append(tree, animations, sup_json_new_object(tree));
         sup_glb_set_text(tree, animation, "name", writer->def.name);
-        sup_json *samplers = sup_json_need(tree, animation, "samplers", SUP_JSON_ARRAY);
+        sup_json *samplers = sup_json_get_or_add(tree, animation, "samplers", SUP_JSON_ARRAY);
         sup_json *sampler = sup_json_append(tree, samplers, sup_json_new_object(tree));
-        sup_glb_set_integer(tree, sampler, "input", plan->time_accessor);
-        sup_glb_set_integer(tree, sampler, "output", plan->weight_accessor);
+        sup_glb_set_integer(tree, sampler, "input", layout->time_accessor);
+        sup_glb_set_integer(tree, sampler, "output", layout->weight_accessor);
         sup_glb_set_text(tree, sampler, "interpolation", "LINEAR");
     }
-    sup_json *channels = sup_json_need(tree, animation, "channels", SUP_JSON_ARRAY);
+    sup_json *channels = sup_json_get_or_add(tree, animation, "channels", SUP_JSON_ARRAY);
     sup_json *channel = sup_json_append(tree, channels, sup_json_new_object(tree));
     sup_glb_set_integer(tree, channel, "sampler", 0);
-    sup_json *target = sup_json_need(tree, channel, "target", SUP_JSON_OBJECT);
+    sup_json *target = sup_json_get_or_add(tree, channel, "target", SUP_JSON_OBJECT);
     sup_glb_set_integer(tree, target, "node", mesh->node);
     sup_glb_set_text(tree, target, "path", "weights");
-    sup_json *weights =
-        sup_json_need(tree, sup_json_at(sup_json_get(tree->root, "meshes"), mesh->mesh), "weights", SUP_JSON_ARRAY);
+    sup_json *weights = sup_json_get_or_add(tree, sup_json_at(sup_json_get(tree->root, "meshes"), mesh->mesh),
+                                            "weights", SUP_JSON_ARRAY);
     for (int32_t f = 1; f < writer->def.frame_count; f++)
         sup_json_append(tree, weights, sup_json_new_integer(tree, 0));
 }
 
-/* Completes a document with everything that the frames make, and appends its text. With `measure` every number takes
- * the most room it can, and nothing is left out: the text is then at least as long as the true one will be. */
+/* Completes the document with the data of the frames and appends its text. With `measure` every number has its maximum
+ * length and no target is omitted: the text is at least as long as the final one. */
 static sup_result make_json(const sup_cache_writer *writer, sup_json_tree *tree, const frame_record *frames,
                             uint64_t bin_size, bool measure, sup_array *text, sup_error *error)
 {
@@ -262,14 +263,14 @@ static sup_result make_json(const sup_cache_writer *writer, sup_json_tree *tree,
     int32_t *view_of = sup_alloc(allocator, size);
     if (view_of == NULL) return sup_fail_memory(error, "the document");
     add_frame_views(writer, tree, frames, view_of);
-    for (int32_t m = 0; m < glb->plan.mesh_count; m++) {
-        const sup_glb_mesh *mesh = &glb->plan.meshes[m];
+    for (int32_t m = 0; m < glb->layout.mesh_count; m++) {
+        const sup_glb_mesh *mesh = &glb->layout.meshes[m];
         bool moves = writer->def.frame_count > 1 && (measure || mesh_moves(writer, mesh));
-        for (int32_t p = mesh->part_first; p < mesh->part_first + mesh->part_count; p++)
-            if (glb->plan.parts[p].mesh >= 0) add_part(writer, tree, p, moves, view_of, measure);
+        for (int32_t p = mesh->primitive_first; p < mesh->primitive_first + mesh->primitive_count; p++)
+            if (glb->layout.primitives[p].mesh >= 0) add_primitive(writer, tree, p, moves, view_of, measure);
         if (moves) add_channel(writer, tree, mesh);
     }
-    sup_json *buffers = sup_json_need(tree, tree->root, "buffers", SUP_JSON_ARRAY);
+    sup_json *buffers = sup_json_get_or_add(tree, tree->root, "buffers", SUP_JSON_ARRAY);
     sup_json *buffer = sup_json_append(tree, buffers, sup_json_new_object(tree));
     sup_glb_set_integer(tree, buffer, "byteLength", (int64_t)bin_size);
     sup_free(allocator, view_of, size);
@@ -277,7 +278,7 @@ static sup_result make_json(const sup_cache_writer *writer, sup_json_tree *tree,
     return written ? SUP_OK : sup_fail_memory(error, "the document");
 }
 
-/* Room for the JSON: the length of the longest that it can become. */
+/* Sets json_capacity to the maximum length of the final JSON. */
 static sup_result measure_json(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
@@ -287,7 +288,7 @@ static sup_result measure_json(sup_cache_writer *writer, sup_error *error)
     size_t count = (size_t)writer->def.frame_count + 1;
     frame_record *frames = sup_arena_alloc(&tree.arena, count, sizeof *frames);
     sup_result result = SUP_ERROR_MEMORY;
-    tree.root = sup_json_copy(&tree, glb->plan.tree.root);
+    tree.root = sup_json_copy(&tree, glb->layout.tree.root);
     if (frames != NULL) {
         for (size_t f = 0; f < count; f++)
             frames[f] = (frame_record){UINT32_MAX, UINT32_MAX};
@@ -295,7 +296,7 @@ static sup_result measure_json(sup_cache_writer *writer, sup_error *error)
     } else {
         result = sup_fail_memory(error, "the document");
     }
-    glb->json_room = (text.count + 3) / 4 * 4;
+    glb->json_capacity = (text.count + 3) / 4 * 4;
     sup_array_free(allocator, &text);
     sup_json_tree_destroy(&tree);
     return result;
@@ -309,14 +310,14 @@ static sup_result write_padding(glb_writer *glb, size_t size, char fill, sup_err
     sup_result result = SUP_OK;
     memset(block, fill, sizeof block);
     for (; result == SUP_OK && size > 0;) {
-        size_t piece = size < sizeof block ? size : sizeof block;
-        result = sup_file_out_write(&glb->out, block, piece, error);
-        size -= piece;
+        size_t length = size < sizeof block ? size : sizeof block;
+        result = sup_file_out_write(&glb->out, block, length, error);
+        size -= length;
     }
     return result;
 }
 
-/* Row f of the weights: all 0 but that of target f - 1. */
+/* Row f of the weight matrix: 1 for target f - 1, otherwise 0. */
 static sup_result write_weights(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
@@ -337,19 +338,19 @@ static sup_result write_weights(sup_cache_writer *writer, sup_error *error)
     return result;
 }
 
-/* Room for headers and JSON, then everything that does not depend on frames. */
+/* Reserves headers and JSON, then writes all data that does not depend on frames. */
 static sup_result write_fixed(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
-    const sup_glb_blob *blobs = (const sup_glb_blob *)(const void *)glb->plan.blobs.data;
+    const sup_glb_blob *blobs = (const sup_glb_blob *)(const void *)glb->layout.blobs.data;
     sup_result result =
-        write_padding(glb, (size_t)GLB_HEADER + CHUNK_HEADER + glb->json_room + CHUNK_HEADER, ' ', error);
-    for (size_t i = 0; result == SUP_OK && i < glb->plan.blobs.count; i++) {
+        write_padding(glb, (size_t)GLB_HEADER + CHUNK_HEADER + glb->json_capacity + CHUNK_HEADER, ' ', error);
+    for (size_t i = 0; result == SUP_OK && i < glb->layout.blobs.count; i++) {
         result = blobs[i].data != NULL ? sup_file_out_write(&glb->out, blobs[i].data, blobs[i].size, error)
                                        : write_weights(writer, error);
         if (result == SUP_OK) result = write_padding(glb, (4 - blobs[i].size % 4) % 4, '\0', error);
     }
-    glb->bin_size = glb->plan.fixed_size;
+    glb->bin_size = glb->layout.fixed_size;
     return result;
 }
 
@@ -367,22 +368,22 @@ static sup_result begin_frames(sup_cache_writer *writer, const float *normals, s
     if (normals != NULL) sup_glb_unit_normals(normals, character->vertex_count, glb->base_normals);
     glb->morph_normals = normals != NULL && writer->def.normals;
     for (int32_t p = 0; p < character->primitive_count; p++) {
-        const sup_primitive *part = &character->primitives[p];
-        glb->plan.parts[p].normals =
-            glb->plan.parts[p].normals && normals != NULL &&
-            any_nonzero(normals + (size_t)part->vertex_first * 3, (size_t)part->vertex_count * 3);
+        const sup_primitive *primitive = &character->primitives[p];
+        glb->layout.primitives[p].normals =
+            glb->layout.primitives[p].normals && normals != NULL &&
+            any_nonzero(normals + (size_t)primitive->vertex_first * 3, (size_t)primitive->vertex_count * 3);
     }
     sup_result result = measure_json(writer, error);
     if (result == SUP_OK)
-        result =
-            check_size(writer, expected_size(writer) + glb->json_room + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
+        result = check_size(
+            writer, expected_size(writer) + glb->json_capacity + GLB_HEADER + (uint64_t)2 * CHUNK_HEADER, error);
     return result == SUP_OK ? write_fixed(writer, error) : result;
 }
 
 /* --- Frames --- */
 
-/* to = values - base, with the bounds of each component. Four vertices at a time: twelve lanes
- * that a compiler turns into vectors. */
+/* to = values - base, with the bounds of each component. Four vertices at a time: twelve lanes, so that the compiler
+ * vectorises the loop. */
 static void subtract(const float *restrict values, const float *restrict base, float *restrict to, size_t vertices,
                      float low[3], float high[3])
 {
@@ -422,7 +423,8 @@ static bool moved(const float low[3], const float high[3])
     return false;
 }
 
-/* Adds a part's numbers to the frame's view; -1 and nothing added when they are all zero and may be left out. */
+/* Appends the values of a primitive to the frame's view and returns their offset; -1 when `optional` and all are
+ * zero. */
 static int64_t pack(glb_writer *glb, frame_record *frame, const float *values, const float *base, size_t vertices,
                     bool optional, float low[3], float high[3])
 {
@@ -434,20 +436,20 @@ static int64_t pack(glb_writer *glb, frame_record *frame, const float *values, c
     return at;
 }
 
-/* Positions and normals of one part. In the first frame `base` still holds zeros: the numbers go in as they are. */
-static void pack_part(sup_cache_writer *writer, int32_t p, frame_record *frame, const float *positions,
-                      const float *normals)
+/* Packs positions and normals of one primitive. In the first frame `base` is zero: the values are stored unchanged. */
+static void pack_primitive(sup_cache_writer *writer, int32_t p, frame_record *frame, const float *positions,
+                           const float *normals)
 {
     glb_writer *glb = writer->state;
     bool first = writer->frame == 0;
-    const sup_primitive *part = &writer->character->primitives[p];
-    size_t from = (size_t)part->vertex_first * 3, vertices = (size_t)part->vertex_count;
+    const sup_primitive *primitive = &writer->character->primitives[p];
+    size_t from = (size_t)primitive->vertex_first * 3, vertices = (size_t)primitive->vertex_count;
     target_record *record = record_of(writer, writer->frame, p);
     record->position_at = record->normal_at = -1;
     if (vertices == 0) return;
     record->position_at =
         pack(glb, frame, positions + from, glb->base + from, vertices, !first, record->low, record->high);
-    if (!glb->plan.parts[p].normals || (!first && !glb->morph_normals)) return;
+    if (!glb->layout.primitives[p].normals || (!first && !glb->morph_normals)) return;
     float low[3], high[3];
     record->normal_at = pack(glb, frame, (first ? glb->base_normals : normals) + from,
                              (first ? glb->base : glb->base_normals) + from, vertices, !first, low, high);
@@ -463,7 +465,7 @@ static sup_result frame_glb(sup_cache_writer *writer, const float *positions, co
     frame_record *frame = &glb->frames[writer->frame];
     *frame = (frame_record){glb->bin_size, 0};
     for (int32_t p = 0; p < writer->character->primitive_count; p++)
-        pack_part(writer, p, frame, positions, normals);
+        pack_primitive(writer, p, frame, positions, normals);
     if (writer->frame == 0) memcpy(glb->base, positions, (size_t)writer->character->vertex_count * 3 * sizeof(float));
     glb->bin_size += frame->size;
     return sup_file_out_write(&glb->out, glb->packed, (size_t)frame->size, error);
@@ -477,11 +479,11 @@ static void put_u32(unsigned char *to, uint64_t value)
         to[i] = (unsigned char)(value >> (8 * i));
 }
 
-/* True when a part needs zeros in some frame. */
-static bool part_rests(const sup_cache_writer *writer, int32_t p)
+/* True when a primitive is unchanged in some frame and needs the shared zeros. */
+static bool needs_zeros(const sup_cache_writer *writer, int32_t p)
 {
     const glb_writer *glb = writer->state;
-    bool normals = glb->plan.parts[p].normals && glb->morph_normals;
+    bool normals = glb->layout.primitives[p].normals && glb->morph_normals;
     for (int32_t f = 1; f < writer->def.frame_count; f++) {
         const target_record *record = record_of(writer, f, p);
         if (record->position_at < 0 || (normals && record->normal_at < 0)) return true;
@@ -489,18 +491,18 @@ static bool part_rests(const sup_cache_writer *writer, int32_t p)
     return false;
 }
 
-/* Zeros for all parts that stand still while their mesh moves. An accessor without a view would mean the same, but not
- * every viewer reads those right (three.js issue 24999). */
+/* Shared zeros for primitives that do not move while their mesh moves. An accessor without a view is equivalent, but
+ * not all viewers support it (three.js issue 24999). */
 static sup_result write_zeros(sup_cache_writer *writer, sup_error *error)
 {
     glb_writer *glb = writer->state;
     int32_t largest = 0;
-    for (int32_t m = 0; m < glb->plan.mesh_count; m++) {
-        const sup_glb_mesh *mesh = &glb->plan.meshes[m];
+    for (int32_t m = 0; m < glb->layout.mesh_count; m++) {
+        const sup_glb_mesh *mesh = &glb->layout.meshes[m];
         if (!mesh_moves(writer, mesh)) continue;
-        for (int32_t p = mesh->part_first; p < mesh->part_first + mesh->part_count; p++) {
+        for (int32_t p = mesh->primitive_first; p < mesh->primitive_first + mesh->primitive_count; p++) {
             int32_t count = writer->character->primitives[p].vertex_count;
-            if (count > largest && part_rests(writer, p)) largest = count;
+            if (count > largest && needs_zeros(writer, p)) largest = count;
         }
     }
     size_t size = (size_t)largest * 3 * sizeof(float);
@@ -516,13 +518,14 @@ static sup_result patch_headers(sup_cache_writer *writer, sup_error *error)
     memcpy(head, "glTF", 4);
     put_u32(head + 4, 2);
     put_u32(head + 8, glb->out.written);
-    put_u32(head + 12, glb->json_room);
+    put_u32(head + 12, glb->json_capacity);
     memcpy(head + 16, "JSON", 4);
     put_u32(chunk, glb->bin_size);
     memcpy(chunk + 4, "BIN", 4);
     sup_result result = sup_file_out_patch(&glb->out, 0, head, sizeof head, error);
-    return result == SUP_OK ? sup_file_out_patch(&glb->out, sizeof head + glb->json_room, chunk, sizeof chunk, error)
-                            : result;
+    return result == SUP_OK
+               ? sup_file_out_patch(&glb->out, sizeof head + glb->json_capacity, chunk, sizeof chunk, error)
+               : result;
 }
 
 static sup_result finish_glb(sup_cache_writer *writer, sup_error *error)
@@ -531,10 +534,12 @@ static sup_result finish_glb(sup_cache_writer *writer, sup_error *error)
     sup_array text = {.item_size = 1};
     sup_result result = write_zeros(writer, error);
     if (result == SUP_OK) result = check_size(writer, glb->out.written, error);
-    if (result == SUP_OK) result = make_json(writer, &glb->plan.tree, glb->frames, glb->bin_size, false, &text, error);
-    if (result == SUP_OK && text.count > glb->json_room)
-        result = sup_fail(error, SUP_ERROR_NUMERIC, "output.glb.room", writer->path,
-                          "The document became longer than was measured: please report this file.");
+    if (result == SUP_OK)
+        result = make_json(writer, &glb->layout.tree, glb->frames, glb->bin_size, false, &text, error);
+    if (result == SUP_OK && text.count > glb->json_capacity)
+        result = sup_fail(
+            error, SUP_ERROR_NUMERIC, "output.glb.json", writer->path,
+            "The JSON document is longer than the reserved space. This is a bug: please report it with this file.");
     if (result == SUP_OK)
         result = sup_file_out_patch(&glb->out, GLB_HEADER + CHUNK_HEADER, text.data, text.count, error);
     sup_array_free(&writer->context.allocator, &text);
@@ -547,14 +552,14 @@ static void close_glb(sup_cache_writer *writer)
 {
     glb_writer *glb = writer->state;
     sup_file_out_abandon(&glb->out);
-    if (glb->plan.context == NULL) return;
-    sup_json_tree_destroy(&glb->plan.tree);
-    sup_array_free(&writer->context.allocator, &glb->plan.blobs);
-    sup_arena_destroy(&glb->plan.arena);
+    if (glb->layout.context == NULL) return;
+    sup_json_tree_destroy(&glb->layout.tree);
+    sup_array_free(&writer->context.allocator, &glb->layout.blobs);
+    sup_arena_destroy(&glb->layout.arena);
 }
 
 const sup_cache_format sup_format_glb = {
-    .ending = "glb",
+    .extension = "glb",
     .summary = "plays in any glTF viewer",
     .state_size = sizeof(glb_writer),
     .open = open_glb,

@@ -1,12 +1,13 @@
-/* number_text.c - floats as 9 significant digits: one multiplication by a power of ten, then digits two at a time. */
+/* number_text.c - formats floats with 9 significant digits: one multiplication by a power of ten, then two digits at a
+ * time. */
 #include "output/number_text.h"
 
 #include <math.h>
 
 enum { POWER_FIRST = -46, POWER_LAST = 55 };
 
-/* 10^POWER_FIRST ... 10^POWER_LAST. Those beyond 10^22 are off by half a unit in the last place of a double, which is
- * seven decimal digits more than are written. */
+/* 10^POWER_FIRST ... 10^POWER_LAST. Powers above 10^22 have an error of half an ulp of a double, seven decimal digits
+ * below those written. */
 static const double powers[POWER_LAST - POWER_FIRST + 1] = {
     1e-46, 1e-45, 1e-44, 1e-43, 1e-42, 1e-41, 1e-40, 1e-39, 1e-38, 1e-37, 1e-36, 1e-35, 1e-34, 1e-33, 1e-32,
     1e-31, 1e-30, 1e-29, 1e-28, 1e-27, 1e-26, 1e-25, 1e-24, 1e-23, 1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17,

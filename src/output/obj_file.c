@@ -1,4 +1,4 @@
-/* obj_file.c - one mesh as Wavefront OBJ. */
+/* obj_file.c - writes one mesh as Wavefront OBJ. */
 #include "output/file_out.h"
 #include "output/number_text.h"
 #include "supple/anatomy.h"
@@ -23,7 +23,8 @@ sup_result sup_shape_save(const sup_context *context, sup_shape shape, const cha
 {
     SUP_UNUSED(context);
     if (path == NULL || shape.positions == NULL || (shape.triangles == NULL && shape.triangle_count > 0))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_shape_save needs a mesh and a path.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_shape_save: shape and path must not be NULL.");
     sup_file_out out;
     sup_result result = sup_file_out_open(&out, path, error);
     if (result != SUP_OK) return result;

@@ -1,9 +1,9 @@
-/* point_cache.c - PC2 and MDD: a header, then the positions of every frame as they come.
+/* point_cache.c - writes PC2 and MDD: a header, then the positions of every frame.
  *
  * PC2 (little-endian): "POINTCACHE2\0", int32 version 1, int32 points, float start frame, float frames per sample,
- * int32 samples, then samples * points * 3 floats. MDD (big-endian): int32 frames, int32 points, float times[frames]
- * in seconds, then frames * points * 3 floats. Points stand in the character's vertex order, all parts one after
- * another, in the world space of its file (Y up for glTF). */
+ * int32 samples, then samples * points * 3 floats. MDD (big-endian): int32 frames, int32 points, float times[frames] in
+ * seconds, then frames * points * 3 floats. Points are in the character's vertex order, primitive by primitive, in the
+ * world space of its file (Y up for glTF). */
 #include "output/cache.h"
 #include "output/file_out.h"
 
@@ -101,7 +101,7 @@ static void close_file(sup_cache_writer *writer)
 }
 
 const sup_cache_format sup_format_pc2 = {
-    .ending = "pc2",
+    .extension = "pc2",
     .summary = "point cache",
     .state_size = sizeof(point_cache),
     .open = open_pc2,
@@ -111,7 +111,7 @@ const sup_cache_format sup_format_pc2 = {
 };
 
 const sup_cache_format sup_format_mdd = {
-    .ending = "mdd",
+    .extension = "mdd",
     .summary = "point cache",
     .state_size = sizeof(point_cache),
     .open = open_mdd,

@@ -1,7 +1,7 @@
-/* rig_file.c - a rig as a character of its own, saved as GLB: one skin over all joints, with the rig's weights.
+/* rig_file.c - saves a rig as a GLB character: one skin over all joints, with the rig's weights.
  *
- * Vertices stand in the bind pose in the world, on a new node of their own, so one skin fits every part, whatever skins
- * and nodes the input had. Morph targets are left out: they are in the space of the input's parts. */
+ * Vertices are in the bind pose in world space, on a new node, so one skin fits every primitive, independent of the
+ * skins and nodes of the input. Morph targets are not written: they are in the mesh space of the input. */
 #include "output/cache.h"
 
 static sup_result check_rig(const sup_rig *rig, const char *path, sup_error *error)
@@ -10,20 +10,21 @@ static sup_result check_rig(const sup_rig *rig, const char *path, sup_error *err
         for (int32_t k = 0; k < j; k++)
             if (rig->joint_node[j] == rig->joint_node[k])
                 return sup_fail(error, SUP_ERROR_UNSUPPORTED, "output.rig.twice", path,
-                                "The skins of the input bind the joint %s in two ways, which one skin cannot hold.",
+                                "The skins of the input bind the joint %s with two different matrices, which one skin "
+                                "cannot represent.",
                                 rig->character->nodes[rig->joint_node[j]].name);
     return SUP_OK;
 }
 
-/* Corners of the triangles, turned round where a part's node mirrored it: no node does any longer. */
+/* Triangles, with reversed orientation where the node of a primitive mirrored it: the new node does not mirror. */
 static int32_t *copy_triangles(const sup_character *character, sup_arena *arena)
 {
     int32_t *triangles =
         sup_arena_copy(arena, character->triangles, (size_t)character->triangle_count, 3 * sizeof *triangles);
     for (int32_t p = 0; triangles != NULL && p < character->primitive_count; p++) {
-        const sup_primitive *part = &character->primitives[p];
-        if (!sup_primitive_is_mirrored(character, part)) continue;
-        for (int32_t t = part->triangle_first; t < part->triangle_first + part->triangle_count; t++) {
+        const sup_primitive *primitive = &character->primitives[p];
+        if (!sup_primitive_is_mirrored(character, primitive)) continue;
+        for (int32_t t = primitive->triangle_first; t < primitive->triangle_first + primitive->triangle_count; t++) {
             int32_t *corner = triangles + 3 * (size_t)t, second = corner[1];
             corner[1] = corner[2];
             corner[2] = second;
@@ -32,7 +33,7 @@ static int32_t *copy_triangles(const sup_character *character, sup_arena *arena)
     return triangles;
 }
 
-/* Moves of the skeleton alone: weights of morph targets have nothing to move. */
+/* Channels of the skeleton only: morph weights are dropped because there are no morph targets. */
 static sup_clip *copy_clips(const sup_character *character, sup_arena *arena)
 {
     sup_clip *clips = sup_arena_copy(arena, character->clips, (size_t)character->clip_count, sizeof *clips);
@@ -48,8 +49,8 @@ static sup_clip *copy_clips(const sup_character *character, sup_arena *arena)
     return clips;
 }
 
-/* Nodes of the character and two more: the one that carries the parts, and one over all others, so that joints of several
- * skeletons have a root in common, as glTF wants it. */
+/* Nodes of the character and two more: the node of the primitives, and a parent of all former roots, so that the joints
+ * of several skeletons have a common root, as glTF requires. */
 static sup_node *copy_nodes(const sup_character *character, sup_arena *arena)
 {
     const sup_transform rest = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
@@ -65,25 +66,26 @@ static sup_node *copy_nodes(const sup_character *character, sup_arena *arena)
     return nodes;
 }
 
-/* The rig's arrays as those of a character; what is made for it is `arena`'s. */
+/* Describes the rig as a character; allocates new arrays from `arena`. */
 static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
 {
     const sup_character *from = rig->character;
     sup_node *nodes = copy_nodes(from, arena);
-    sup_primitive *parts = sup_arena_copy(arena, from->primitives, (size_t)from->primitive_count, sizeof *parts);
+    sup_primitive *primitives =
+        sup_arena_copy(arena, from->primitives, (size_t)from->primitive_count, sizeof *primitives);
     sup_bone *bones = sup_arena_alloc(arena, (size_t)rig->joint_count, sizeof *bones);
     sup_skin *skin = sup_arena_alloc(arena, 1, sizeof *skin);
     int32_t *triangles = copy_triangles(from, arena);
     sup_clip *clips = copy_clips(from, arena);
-    if (nodes == NULL || parts == NULL || bones == NULL || skin == NULL ||
+    if (nodes == NULL || primitives == NULL || bones == NULL || skin == NULL ||
         (triangles == NULL && from->triangle_count > 0) || (clips == NULL && from->clip_count > 0))
         return false;
     for (int32_t j = 0; j < rig->joint_count; j++)
         bones[j] = (sup_bone){rig->joint_node[j], rig->joint_inverse_bind[j]};
     *skin = (sup_skin){"skin", 0, rig->joint_count};
     for (int32_t p = 0; p < from->primitive_count; p++) {
-        parts[p].node = from->node_count;
-        parts[p].skin = 0;
+        primitives[p].node = from->node_count;
+        primitives[p].skin = 0;
     }
     *made = (sup_character){.name = from->name,
                             .unit_metres = from->unit_metres,
@@ -94,7 +96,7 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
                             .skin_count = 1,
                             .skins = skin,
                             .primitive_count = from->primitive_count,
-                            .primitives = parts,
+                            .primitives = primitives,
                             .vertex_count = rig->vertex_count,
                             .positions = rig->positions,
                             .normals = rig->normals,
@@ -113,7 +115,7 @@ static bool describe(const sup_rig *rig, sup_arena *arena, sup_character *made)
 sup_result sup_rig_save(const sup_context *context, const sup_rig *rig, const char *path, sup_error *error)
 {
     if (rig == NULL || path == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_rig_save needs a rig and a path.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "sup_rig_save: rig and path must not be NULL.");
     sup_result result = check_rig(rig, path, error);
     if (result != SUP_OK) return result;
     sup_context resolved = sup_context_resolve(context);

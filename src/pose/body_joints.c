@@ -57,7 +57,7 @@ static void find_leg(const sup_named_skeleton *s, sup_side side, int32_t *limb)
     if (lower < 0 && upper >= 0) lower = find(s, side, "leg", upper);
     int32_t ankle = find_below(s, side, "ankle", lower);
     int32_t foot = find_below(s, side, "foot", lower);
-    int32_t toe = find_below(s, side, "toe toes toebase toee sphere mtp", lower);
+    int32_t toe = find_below(s, side, "toe toes toebase toee ball mtp", lower);
     if (ankle >= 0 && toe < 0 && sup_skeleton_is_above(s, ankle, foot)) toe = foot;
     foot = first_found(ankle, foot);
     if (foot < 0 && lower >= 0) { /* leg_1, leg_2, leg_3, leg_4: numbered from the hip */

@@ -1,6 +1,6 @@
-/* arm.c - an arm from shoulder to wrist; part of the human, and with a hand a character of its own.
+/* arm.c - an arm from shoulder to wrist; used by the human, and with a hand as a separate character.
  *
- * Left arm in the frame of its hand: x to the thumb's side (the biceps' side), y from shoulder to hand, z outwards. */
+ * Left arm in the frame of its hand: x towards the thumb (biceps side), y from shoulder to hand, z outwards. */
 #include "scenes/scene_spec.h"
 
 const double sup_arm_length = 0.535;
@@ -26,12 +26,12 @@ static const sup_shape arm_shapes[] = {
 #define BEND_AXIS \
     {             \
         0, 0, -1  \
-    } /* from along the arm to the thumb's side */
+    } /* from along the arm towards the thumb */
 #define RAISE_AXIS \
     {              \
         1, 0, 0    \
     } /* from along the arm outwards */
-static const sup_joint_row arm_joints[] = {
+static const sup_joint_spec arm_joints[] = {
     {"*upper_arm",
      NULL,
      {0, 0, 0},
@@ -73,21 +73,21 @@ static const sup_joint_row arm_joints[] = {
      {0, 0, 0}},
 };
 
-void sup_recipe_add_arm(sup_recipe *recipe, const sup_placement *placement, int32_t region, bool sided,
-                        const char *parent)
+void sup_scene_spec_add_arm(sup_scene_spec *spec, const sup_local_frame *frame, int32_t region, bool sided,
+                            const char *parent)
 {
-    int32_t first = recipe->joint_count;
-    sup_recipe_place_shapes(recipe, placement, region, arm_shapes, SUP_COUNT(arm_shapes));
-    sup_recipe_place_joints(recipe, placement, region, sided, arm_joints, SUP_COUNT(arm_joints));
-    recipe->joints[first].parent = parent;
-    sup_placement wrist = *placement;
-    wrist.origin = sup_place_point(placement, sup_v3(0.0, sup_arm_length, 0.0));
-    sup_recipe_add_hand(recipe, &wrist, region, sided);
+    int32_t first = spec->joint_count;
+    sup_scene_spec_add_shapes_in(spec, frame, region, arm_shapes, SUP_COUNT(arm_shapes));
+    sup_scene_spec_add_joints_in(spec, frame, region, sided, arm_joints, SUP_COUNT(arm_joints));
+    spec->joints[first].parent = parent;
+    sup_local_frame wrist = *frame;
+    wrist.origin = sup_local_frame_point(frame, sup_v3(0.0, sup_arm_length, 0.0));
+    sup_scene_spec_add_hand(spec, &wrist, region, sided);
 }
 
-/* --- the arm alone: upright on its shoulder, the elbow bends towards +Z --- */
+/* --- the arm as a character: upright on its shoulder, the elbow bends towards +Z --- */
 static const sup_region lone_regions[] = {{"arm", -1, 0.0, false, 0.03}};
-static const sup_joint_row lone_joints[] = {
+static const sup_joint_spec lone_joints[] = {
     {"root",
      NULL,
      {0, -0.03, 0},
@@ -102,7 +102,7 @@ static const sup_joint_row lone_joints[] = {
      0.03,
      {0, 0, 0}},
 };
-static const sup_motion_row arm_bend[] = {
+static const sup_motion_key arm_bend[] = {
     {"lower_arm", 0, 0, 0, 0},    {"lower_arm", 1.2, 135, 0, 0}, {"lower_arm", 1.8, 135, 0, 0},
     {"lower_arm", 3.0, 0, 0, 0},  {"upper_arm", 0, 0, 0, 0},     {"upper_arm", 1.2, -8, 0, 0},
     {"upper_arm", 1.8, -8, 0, 0}, {"upper_arm", 3.0, 0, 0, 0},   {"hand", 0, 0, 0, 0},
@@ -122,13 +122,13 @@ static const sup_motion_row arm_bend[] = {
     {"thumb_3", 0, 0, 0, 0},      {"thumb_3", 1.0, 40, 0, 0},    {"thumb_3", 2.0, 40, 0, 0},
     {"thumb_3", 3.0, 0, 0, 0},
 };
-static const sup_motion_row arm_twist[] = {
+static const sup_motion_key arm_twist[] = {
     {"lower_arm", 0, 0, 0, 0},      {"lower_arm", 0.8, 60, 0, 0}, {"lower_arm", 1.6, 60, 0, 80},
     {"lower_arm", 2.4, 60, 0, -80}, {"lower_arm", 3.2, 60, 0, 0}, {"lower_arm", 4.0, 0, 0, 0},
     {"hand", 0, 0, 0, 0},           {"hand", 0.8, 0, 0, 0},       {"hand", 1.6, 0, 0, 40},
     {"hand", 2.4, 0, 0, -40},       {"hand", 3.2, 0, 0, 0},       {"hand", 4.0, 0, 0, 0},
 };
-static const sup_motion_row arm_shake[] = {
+static const sup_motion_key arm_shake[] = {
     {"upper_arm", 0, 0, 0, 0},      {"upper_arm", 0.1, 10, 12, 0},   {"upper_arm", 0.24, -10, -14, 0},
     {"upper_arm", 0.38, 10, 14, 0}, {"upper_arm", 0.52, -8, -10, 0}, {"upper_arm", 0.66, 0, 0, 0},
     {"upper_arm", 2.0, 0, 0, 0},    {"lower_arm", 0, 0, 0, 0},       {"lower_arm", 0.12, 40, 0, 0},
@@ -138,19 +138,19 @@ static const sup_motion_row arm_shake[] = {
     {"hand", 0.56, -20, 0, 0},      {"hand", 0.72, 0, 0, 0},         {"hand", 2.0, 0, 0, 0},
 };
 static const sup_motion arm_motions[] = {
-    SUP_MOTION("bend", 3.0, 30.0, true, false, SUP_FOOTING_FREE, arm_bend),
-    SUP_MOTION("twist", 4.0, 30.0, true, false, SUP_FOOTING_FREE, arm_twist),
-    SUP_MOTION("shake", 2.0, 60.0, true, false, SUP_FOOTING_FREE, arm_shake),
+    SUP_MOTION("bend", 3.0, 30.0, true, false, SUP_FEET_FREE, arm_bend),
+    SUP_MOTION("twist", 4.0, 30.0, true, false, SUP_FEET_FREE, arm_twist),
+    SUP_MOTION("shake", 2.0, 60.0, true, false, SUP_FEET_FREE, arm_shake),
 };
 
-void sup_recipe_arm(sup_recipe *recipe)
+void sup_scene_spec_arm(sup_scene_spec *spec)
 {
-    sup_placement upright = {{0, 0.055, 0}, {0, 0, 1}, {0, 1, 0}, {-1, 0, 0}};
-    recipe->cell = 0.004;
-    recipe->lower = sup_v3(-0.12, -0.03, -0.12);
-    recipe->upper = sup_v3(0.12, 0.82, 0.14);
-    sup_recipe_add_regions(recipe, lone_regions, SUP_COUNT(lone_regions));
-    sup_recipe_place_joints(recipe, &upright, 0, false, lone_joints, SUP_COUNT(lone_joints));
-    sup_recipe_add_arm(recipe, &upright, 0, false, "root");
-    sup_recipe_add_motions(recipe, arm_motions, SUP_COUNT(arm_motions));
+    sup_local_frame upright = {{0, 0.055, 0}, {0, 0, 1}, {0, 1, 0}, {-1, 0, 0}};
+    spec->cell = 0.004;
+    spec->lower = sup_v3(-0.12, -0.03, -0.12);
+    spec->upper = sup_v3(0.12, 0.82, 0.14);
+    sup_scene_spec_add_regions(spec, lone_regions, SUP_COUNT(lone_regions));
+    sup_scene_spec_add_joints_in(spec, &upright, 0, false, lone_joints, SUP_COUNT(lone_joints));
+    sup_scene_spec_add_arm(spec, &upright, 0, false, "root");
+    sup_scene_spec_add_motions(spec, arm_motions, SUP_COUNT(arm_motions));
 }

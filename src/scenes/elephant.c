@@ -1,10 +1,10 @@
-/* elephant.c - an African elephant, 2.9 m high, looking along +Z: thick legs, wide ears, a soft trunk. Left side and
- * middle; the right mirrors it. */
+/* elephant.c - an African elephant, 2.9 m high, facing +Z: thick legs, wide ears, a soft trunk. Only the left side and
+ * the middle are listed; the right side is mirrored. */
 #include "scenes/scene_spec.h"
 
 enum { BODY, HEAD, TRUNK, EAR, FRONT, HIND, TAIL };
 
-/* Mesh edges, relative. */
+/* Relative mesh edge lengths. */
 #define LARGE 0.070
 #define LIMB 0.050
 #define FACE 0.040
@@ -48,8 +48,8 @@ static const sup_shape shapes[] = {
     /* head */
     SUP_SPHERE(HEAD, 0.0, FACE, 0.0, 2.42, 1.48, 0.39, 0.46, 0.38, 0, 1, -0.25),
     SUP_SPHERE(HEAD, 0.15, FACE, 0.14, 2.72, 1.44, 0.20, 0.19, 0.24, 0, 0, 0),      /* domes */
-    SUP_CONE(HEAD, 0.20, FACE, 0.14, 2.30, 1.58, 0.25, 0.11, 2.02, 1.74, 0.17),   /* cheeks and tusk roots */
-    SUP_CONE(HEAD, 0.12, FACE, 0.05, 2.02, 1.48, 0.17, 0.02, 1.84, 1.76, 0.075),  /* lower jaw */
+    SUP_CONE(HEAD, 0.20, FACE, 0.14, 2.30, 1.58, 0.25, 0.11, 2.02, 1.74, 0.17),     /* cheeks and tusk roots */
+    SUP_CONE(HEAD, 0.12, FACE, 0.05, 2.02, 1.48, 0.17, 0.02, 1.84, 1.76, 0.075),    /* lower jaw */
     SUP_SPHERE(HEAD, 0.08, FACE, 0.30, 2.50, 1.66, 0.075, 0.055, 0.09, 0, 0, 0),    /* brow */
     SUP_SPHERE(HEAD, -0.05, SOFT, 0.355, 2.42, 1.70, 0.035, 0.030, 0.060, 0, 0, 0), /* eye hollow */
 
@@ -62,10 +62,10 @@ static const sup_shape shapes[] = {
     SUP_CONE(TRUNK, 0.04, SMALL, 0, 0.76, 2.14, 0.113, 0, 0.54, 2.19, 0.099),
     SUP_CONE(TRUNK, 0.04, SMALL, 0, 0.54, 2.19, 0.099, 0, 0.38, 2.29, 0.088),
     SUP_CONE(TRUNK, 0.03, SMALL, 0, 0.38, 2.29, 0.088, 0, 0.30, 2.40, 0.084),
-    SUP_SPHERE(TRUNK, 0.03, SMALL, 0, 0.345, 2.465, 0.050, 0.030, 0.045, 0, 1, -0.6),        /* finger of the tip */
+    SUP_SPHERE(TRUNK, 0.03, SMALL, 0, 0.345, 2.465, 0.050, 0.030, 0.045, 0, 1, -0.6),      /* finger of the tip */
     SUP_CONE(TRUNK, -0.03, SMALL, 0.034, 0.262, 2.480, 0.020, 0.034, 0.290, 2.435, 0.014), /* nostrils */
 
-    /* ear: a thin leaf that stands off sideways and back */
+    /* ear: a thin leaf that points sideways and back */
     {.kind = SUP_SHAPE_LEAF,
      .region = EAR,
      .edge = SOFT,
@@ -133,7 +133,7 @@ static const sup_shape shapes[] = {
             0, 0, 0                                                                                                 \
         }                                                                                                           \
     }
-static const sup_joint_row joints[] = {
+static const sup_joint_spec joints[] = {
     {"hips",
      NULL,
      {0, 1.95, -0.90},
@@ -337,8 +337,8 @@ static const sup_floor_point contacts[] = {
     {"right_hind_foot", {-0.38, 0, -0.76}}, {"right_hind_foot", {-0.38, 0, -1.06}},
 };
 
-/* Each foot a quarter of a cycle after the one before: left hind, left front, right hind, right front. */
-static const sup_motion_row walk[] = {
+/* Each foot moves a quarter of a cycle after the previous one: left hind, left front, right hind, right front. */
+static const sup_motion_key walk[] = {
     {"*hind_upper_leg", 0.0, 16, 0, 0},
     {"*hind_upper_leg", 0.8, -6, 0, 0},
     {"*hind_upper_leg", 1.5, -18, 0, 0},
@@ -413,8 +413,8 @@ static const sup_motion_row walk[] = {
     {"tail_4", 0.45, 0, 14, 0},
     {"tail_4", 1.65, 0, -14, 0},
 };
-/* The trunk curls up to the forehead like a greeting. */
-static const sup_motion_row trunk_curl[] = {
+/* The trunk curls up to the forehead. */
+static const sup_motion_key trunk_curl[] = {
     {"neck", 0, 0, 0, 0},      {"neck", 1.5, -14, 0, 0},   {"neck", 2.5, -14, 0, 0},   {"neck", 4.0, 0, 0, 0},
     {"head", 0, 0, 0, 0},      {"head", 1.5, -18, 0, 0},   {"head", 2.5, -18, 0, 0},   {"head", 4.0, 0, 0, 0},
     {"trunk_1", 0, 0, 0, 0},   {"trunk_1", 1.6, 34, 0, 0}, {"trunk_1", 2.4, 34, 0, 0}, {"trunk_1", 4.0, 0, 0, 0},
@@ -429,7 +429,7 @@ static const sup_motion_row trunk_curl[] = {
     {"*ear_1", 4.0, 0, 0, 0},  {"*ear_2", 0, 0, 0, 0},     {"*ear_2", 1.3, 18, 0, 0},  {"*ear_2", 2.1, -10, 0, 0},
     {"*ear_2", 2.9, 18, 0, 0}, {"*ear_2", 4.0, 0, 0, 0},
 };
-static const sup_motion_row shake[] = {
+static const sup_motion_key shake[] = {
     {"hips", 0, 0, 0, 0},         {"hips", 0.15, 0, 3, 5},      {"hips", 0.35, 0, -4, -6},
     {"hips", 0.55, 0, 4, 6},      {"hips", 0.75, 0, -3, -4},    {"hips", 0.95, 0, 0, 0},
     {"hips", 2.6, 0, 0, 0},       {"chest", 0, 0, 0, 0},        {"chest", 0.17, 0, -5, 6},
@@ -453,9 +453,9 @@ static const sup_motion_row shake[] = {
     {"tail_1", 0.8, 0, -20, 0},   {"tail_1", 1.05, 0, 0, 0},    {"tail_1", 2.6, 0, 0, 0},
 };
 static const sup_motion motions[] = {
-    SUP_MOTION("trunk_curl", 4.0, 30.0, true, false, SUP_FOOTING_FREE, trunk_curl),
-    SUP_MOTION("walk", 2.4, 30.0, true, true, SUP_FOOTING_GROUND, walk),
-    SUP_MOTION("shake", 2.6, 60.0, true, false, SUP_FOOTING_FREE, shake),
+    SUP_MOTION("trunk_curl", 4.0, 30.0, true, false, SUP_FEET_FREE, trunk_curl),
+    SUP_MOTION("walk", 2.4, 30.0, true, true, SUP_FEET_ON_GROUND, walk),
+    SUP_MOTION("shake", 2.6, 60.0, true, false, SUP_FEET_FREE, shake),
 };
 
 #define TUSK(sign)                                                                              \
@@ -469,25 +469,25 @@ static const sup_shape extra_shapes[] = {
     SUP_SPHERE(0, 0.0, 0.02, 0.338, 2.42, 1.665, 0.042, 0.042, 0.042, 0, 0, 0),
     SUP_SPHERE(0, 0.0, 0.02, -0.338, 2.42, 1.665, 0.042, 0.042, 0.042, 0, 0, 0),
 };
-static const sup_extra_row extras[] = {
+static const sup_extra_spec extras[] = {
     {"tusks", "head", true, 700.0, 0.015, {-0.4, 1.55, 1.65}, {0.4, 2.2, 2.70}, 0, 8},
     {"eyes", "head", false, 200.0, 0.012, {-0.42, 2.35, 1.60}, {0.42, 2.49, 1.73}, 8, 2},
 };
 
-void sup_recipe_elephant(sup_recipe *recipe)
+void sup_scene_spec_elephant(sup_scene_spec *spec)
 {
-    recipe->mirrored = true;
-    recipe->cell = 0.026;
-    recipe->lower = sup_v3(-0.2, -0.1, -1.95);
-    recipe->upper = sup_v3(1.25, 3.1, 2.7);
-    sup_recipe_add_regions(recipe, regions, SUP_COUNT(regions));
-    sup_recipe_add_shapes(recipe, shapes, SUP_COUNT(shapes));
-    sup_recipe_add_joints(recipe, joints, SUP_COUNT(joints));
-    sup_recipe_add_motions(recipe, motions, SUP_COUNT(motions));
-    memcpy(recipe->contacts, contacts, sizeof contacts);
-    recipe->contact_count = SUP_COUNT(contacts);
-    memcpy(recipe->extras, extras, sizeof extras);
-    recipe->extra_count = SUP_COUNT(extras);
-    memcpy(recipe->extra_shapes, extra_shapes, sizeof extra_shapes);
-    recipe->extra_shape_count = SUP_COUNT(extra_shapes);
+    spec->mirrored = true;
+    spec->cell = 0.026;
+    spec->lower = sup_v3(-0.2, -0.1, -1.95);
+    spec->upper = sup_v3(1.25, 3.1, 2.7);
+    sup_scene_spec_add_regions(spec, regions, SUP_COUNT(regions));
+    sup_scene_spec_add_shapes(spec, shapes, SUP_COUNT(shapes));
+    sup_scene_spec_add_joints(spec, joints, SUP_COUNT(joints));
+    sup_scene_spec_add_motions(spec, motions, SUP_COUNT(motions));
+    memcpy(spec->contacts, contacts, sizeof contacts);
+    spec->contact_count = SUP_COUNT(contacts);
+    memcpy(spec->extras, extras, sizeof extras);
+    spec->extra_count = SUP_COUNT(extras);
+    memcpy(spec->extra_shapes, extra_shapes, sizeof extra_shapes);
+    spec->extra_shape_count = SUP_COUNT(extra_shapes);
 }

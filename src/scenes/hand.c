@@ -1,6 +1,6 @@
-/* hand.c - a hand: palm, four fingers and a thumb; part of the human and the arm, and a character of its own.
+/* hand.c - a hand: palm, four fingers and a thumb; used by the human and the arm, and as a separate character.
  *
- * Left hand in its own frame: x to the thumb's side, y along the fingers, z out of the back, wrist at the origin. */
+ * Left hand in its local frame: x towards the thumb, y along the fingers, z out of the back, wrist at the origin. */
 #include "scenes/scene_spec.h"
 
 enum { PALM, INDEX, MIDDLE, RING, PINKY, THUMB };
@@ -16,7 +16,7 @@ static const sup_region finger_regions[] = {
 };
 
 static const sup_shape hand_shapes[] = {
-    /* palm: the bones of the middle hand, fleshed out */
+    /* palm: metacarpal bones with soft tissue */
     SUP_FLAT_CONE(PALM, 0.018, WIDE, 0.012, 0.004, 0.0, 0.0175, 0.0257, 0.080, 0.003, 0.0118, 1.0, 0.95),
     SUP_FLAT_CONE(PALM, 0.018, WIDE, 0.004, 0.004, 0.001, 0.0175, 0.0043, 0.084, 0.005, 0.0122, 1.0, 0.95),
     SUP_FLAT_CONE(PALM, 0.018, WIDE, -0.006, 0.004, 0.0, 0.0170, -0.0171, 0.078, 0.003, 0.0115, 1.0, 0.95),
@@ -44,7 +44,7 @@ static const sup_shape hand_shapes[] = {
     SUP_CONE(PINKY, 0.0, FINE, -0.0385, 0.077, 0.0000, 0.0081, -0.0501, 0.109, -0.0035, 0.0072),
     SUP_CONE(PINKY, 0.004, FINE, -0.0501, 0.109, -0.0035, 0.0077, -0.0562, 0.128, -0.0080, 0.0064),
     SUP_CONE(PINKY, 0.004, FINE, -0.0562, 0.128, -0.0080, 0.0068, -0.0601, 0.142, -0.0125, 0.0056),
-    /* thumb: sphere of the thumb, then two limbs */
+    /* thumb: thenar eminence, then two phalanges */
     SUP_CONE(THUMB, 0.0, MEDIUM, 0.014, 0.018, -0.007, 0.0160, 0.042, 0.053, -0.014, 0.0118),
     SUP_CONE(THUMB, 0.010, FINE, 0.042, 0.053, -0.014, 0.0112, 0.059, 0.083, -0.017, 0.0096),
     SUP_CONE(THUMB, 0.004, FINE, 0.059, 0.083, -0.017, 0.0102, 0.068, 0.104, -0.019, 0.0080),
@@ -59,7 +59,7 @@ static const sup_shape hand_shapes[] = {
             0, 0, 0                                                                                           \
         }                                                                                                     \
     }
-static const sup_joint_row finger_joints[] = {
+static const sup_joint_spec finger_joints[] = {
     FINGER("*index_1", "*hand", 0.0276, 0.089, 0.0030, 0.0353, 0.131, -0.0010, -1, 95, 22, INDEX, 0.006, 0.013),
     FINGER("*index_2", "*index_1", 0.0353, 0.131, -0.0010, 0.0387, 0.154, -0.0060, -1, 110, 2, INDEX, 0, 0.008),
     FINGER("*index_3", "*index_2", 0.0387, 0.154, -0.0060, 0.0407, 0.171, -0.0115, -1, 80, 2, INDEX, 0, 0.007),
@@ -114,11 +114,11 @@ static const sup_joint_row finger_joints[] = {
      {0, 0, 0}},
 };
 
-void sup_recipe_add_hand(sup_recipe *recipe, const sup_placement *placement, int32_t palm, bool sided)
+void sup_scene_spec_add_hand(sup_scene_spec *spec, const sup_local_frame *frame, int32_t palm, bool sided)
 {
-    int32_t first = recipe->region_count;
+    int32_t first = spec->region_count;
     sup_shape shapes[SUP_COUNT(hand_shapes)];
-    sup_joint_row joints[SUP_COUNT(finger_joints)];
+    sup_joint_spec joints[SUP_COUNT(finger_joints)];
     memcpy(shapes, hand_shapes, sizeof shapes);
     memcpy(joints, finger_joints, sizeof joints);
     for (int32_t i = 0; i < SUP_COUNT(hand_shapes); i++)
@@ -129,13 +129,13 @@ void sup_recipe_add_hand(sup_recipe *recipe, const sup_placement *placement, int
         sup_region region = finger_regions[i];
         region.parent = palm;
         region.paired = sided;
-        sup_recipe_add_regions(recipe, &region, 1);
+        sup_scene_spec_add_regions(spec, &region, 1);
     }
-    sup_recipe_place_shapes(recipe, placement, 0, shapes, SUP_COUNT(hand_shapes));
-    sup_recipe_place_joints(recipe, placement, 0, sided, joints, SUP_COUNT(finger_joints));
+    sup_scene_spec_add_shapes_in(spec, frame, 0, shapes, SUP_COUNT(hand_shapes));
+    sup_scene_spec_add_joints_in(spec, frame, 0, sided, joints, SUP_COUNT(finger_joints));
 }
 
-/* --- the hand alone: upright, palm towards +Z --- */
+/* --- the hand as a character: upright, palm towards +Z --- */
 static const sup_region wrist_regions[] = {{"palm", -1, 0.0, false, 0.02}};
 static const sup_section wrist_sections[] = {
     /* along (down from the wrist is negative), x, z, pinky side, thumb side, back, palm */
@@ -145,7 +145,7 @@ static const sup_section wrist_sections[] = {
     {0.010, 0, 0, 0.027, 0.026, 0.018, 0.018, 0},
 };
 static const sup_shape wrist_shapes[] = {SUP_LOFT(0, 0.0, WIDE, 0, 0, 0, 0.02, 0, 1, 0, 0.02, wrist_sections)};
-static const sup_joint_row wrist_joints[] = {
+static const sup_joint_spec wrist_joints[] = {
     {"forearm",
      NULL,
      {0, -0.09, 0},
@@ -174,7 +174,7 @@ static const sup_joint_row wrist_joints[] = {
      {0, 0, 0}},
 };
 
-static const sup_motion_row hand_fist[] = {
+static const sup_motion_key hand_fist[] = {
     {"index_1", 0, 0, 0, 0},    {"index_1", 1.0, 82, 0, 0},   {"index_1", 1.7, 82, 0, 0},   {"index_1", 2.7, 0, 0, 0},
     {"index_2", 0, 0, 0, 0},    {"index_2", 1.0, 96, 0, 0},   {"index_2", 1.7, 96, 0, 0},   {"index_2", 2.7, 0, 0, 0},
     {"index_3", 0, 0, 0, 0},    {"index_3", 1.0, 55, 0, 0},   {"index_3", 1.7, 55, 0, 0},   {"index_3", 2.7, 0, 0, 0},
@@ -192,7 +192,7 @@ static const sup_motion_row hand_fist[] = {
     {"thumb_2", 1.7, 40, 0, 0}, {"thumb_2", 2.5, 0, 0, 0},    {"thumb_3", 0, 0, 0, 0},      {"thumb_3", 0.4, 0, 0, 0},
     {"thumb_3", 1.2, 55, 0, 0}, {"thumb_3", 1.7, 55, 0, 0},   {"thumb_3", 2.5, 0, 0, 0},
 };
-static const sup_motion_row hand_wave[] = {
+static const sup_motion_key hand_wave[] = {
     {"forearm", 0, 0, 0, 0},      {"forearm", 0.4, 0, 18, 0},   {"forearm", 0.9, 0, -18, 0},
     {"forearm", 1.4, 0, 18, 0},   {"forearm", 1.9, 0, -18, 0},  {"forearm", 2.4, 0, 0, 0},
     {"hand", 0, 0, 0, 0},         {"hand", 0.45, 0, 20, 0},     {"hand", 0.95, 0, -22, 0},
@@ -205,7 +205,7 @@ static const sup_motion_row hand_wave[] = {
     {"pinky_1", 0, 0, 0, 0},      {"pinky_1", 0.65, 22, 5, 0},  {"pinky_1", 1.15, -5, 5, 0},
     {"pinky_1", 1.65, 22, 5, 0},  {"pinky_1", 2.4, 0, 0, 0},
 };
-static const sup_motion_row hand_spread[] = {
+static const sup_motion_key hand_spread[] = {
     {"index_1", 0, 0, 0, 0},  {"index_1", 0.8, -8, 14, 0}, {"index_1", 1.2, -8, 14, 0}, {"index_1", 2.0, 0, 0, 0},
     {"middle_1", 0, 0, 0, 0}, {"middle_1", 0.8, -8, 2, 0}, {"middle_1", 1.2, -8, 2, 0}, {"middle_1", 2.0, 0, 0, 0},
     {"ring_1", 0, 0, 0, 0},   {"ring_1", 0.8, -8, 9, 0},   {"ring_1", 1.2, -8, 9, 0},   {"ring_1", 2.0, 0, 0, 0},
@@ -213,7 +213,7 @@ static const sup_motion_row hand_spread[] = {
     {"thumb_1", 0, 0, 0, 0},  {"thumb_1", 0.8, -22, 0, 0}, {"thumb_1", 1.2, -22, 0, 0}, {"thumb_1", 2.0, 0, 0, 0},
     {"thumb_3", 0, 0, 0, 0},  {"thumb_3", 0.8, -15, 0, 0}, {"thumb_3", 1.2, -15, 0, 0}, {"thumb_3", 2.0, 0, 0, 0},
 };
-static const sup_motion_row hand_shake[] = {
+static const sup_motion_key hand_shake[] = {
     {"forearm", 0, 0, 0, 0},      {"forearm", 0.1, 6, 10, 30},    {"forearm", 0.22, -6, -12, -35},
     {"forearm", 0.34, 6, 12, 35}, {"forearm", 0.46, -5, -8, -25}, {"forearm", 0.6, 0, 0, 0},
     {"forearm", 2.0, 0, 0, 0},    {"hand", 0, 0, 0, 0},           {"hand", 0.12, 35, 10, 0},
@@ -221,21 +221,21 @@ static const sup_motion_row hand_shake[] = {
     {"hand", 0.62, 0, 0, 0},      {"hand", 2.0, 0, 0, 0},
 };
 static const sup_motion hand_motions[] = {
-    SUP_MOTION("fist", 2.7, 30.0, true, false, SUP_FOOTING_FREE, hand_fist),
-    SUP_MOTION("wave", 2.4, 30.0, true, false, SUP_FOOTING_FREE, hand_wave),
-    SUP_MOTION("spread", 2.0, 30.0, true, false, SUP_FOOTING_FREE, hand_spread),
-    SUP_MOTION("shake", 2.0, 60.0, true, false, SUP_FOOTING_FREE, hand_shake),
+    SUP_MOTION("fist", 2.7, 30.0, true, false, SUP_FEET_FREE, hand_fist),
+    SUP_MOTION("wave", 2.4, 30.0, true, false, SUP_FEET_FREE, hand_wave),
+    SUP_MOTION("spread", 2.0, 30.0, true, false, SUP_FEET_FREE, hand_spread),
+    SUP_MOTION("shake", 2.0, 60.0, true, false, SUP_FEET_FREE, hand_shake),
 };
 
-void sup_recipe_hand(sup_recipe *recipe)
+void sup_scene_spec_hand(sup_scene_spec *spec)
 {
-    sup_placement upright = {{0, 0.115, 0}, {-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
-    recipe->cell = 0.0032;
-    recipe->lower = sup_v3(-0.11, -0.02, -0.05);
-    recipe->upper = sup_v3(0.09, 0.33, 0.06);
-    sup_recipe_add_regions(recipe, wrist_regions, SUP_COUNT(wrist_regions));
-    sup_recipe_place_shapes(recipe, &upright, 0, wrist_shapes, SUP_COUNT(wrist_shapes));
-    sup_recipe_place_joints(recipe, &upright, 0, false, wrist_joints, SUP_COUNT(wrist_joints));
-    sup_recipe_add_hand(recipe, &upright, 0, false);
-    sup_recipe_add_motions(recipe, hand_motions, SUP_COUNT(hand_motions));
+    sup_local_frame upright = {{0, 0.115, 0}, {-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
+    spec->cell = 0.0032;
+    spec->lower = sup_v3(-0.11, -0.02, -0.05);
+    spec->upper = sup_v3(0.09, 0.33, 0.06);
+    sup_scene_spec_add_regions(spec, wrist_regions, SUP_COUNT(wrist_regions));
+    sup_scene_spec_add_shapes_in(spec, &upright, 0, wrist_shapes, SUP_COUNT(wrist_shapes));
+    sup_scene_spec_add_joints_in(spec, &upright, 0, false, wrist_joints, SUP_COUNT(wrist_joints));
+    sup_scene_spec_add_hand(spec, &upright, 0, false);
+    sup_scene_spec_add_motions(spec, hand_motions, SUP_COUNT(hand_motions));
 }

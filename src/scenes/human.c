@@ -1,9 +1,10 @@
-/* human.c - an adult of 1.75 m in A-pose: the shapes of the body and its joints. Left side only; the right mirrors it. */
+/* human.c - an adult of 1.75 m in A-pose: the shapes of the body and its joints. Only the left side is listed; the
+ * right side is mirrored. */
 #include "scenes/human.h"
 
 enum { TORSO, HEAD, LEG, ARM };
 
-/* Mesh edges, relative: large muscles, limbs, feet, face, details. */
+/* Relative mesh edge lengths: large muscles, limbs, feet, face, details. */
 #define LARGE 0.0135
 #define LIMB 0.0110
 #define FOOT 0.0070
@@ -28,7 +29,8 @@ static const sup_section torso_sections[] = {
     {1.440, 0, -0.025, 0.086, 0.086, 0.060, 0.071, 0.10}, {1.475, 0, -0.026, 0.058, 0.058, 0.051, 0.056, 0.00},
     {1.520, 0, -0.021, 0.050, 0.050, 0.049, 0.051, 0.00}, {1.570, 0, -0.014, 0.048, 0.048, 0.047, 0.052, 0.00},
 };
-/* Along the leg from the ankle up: middle x and z, inner, outer, front, back. The axis leans; x and z follow it. */
+/* Along the leg from the ankle up: centre x and z, inner, outer, front, back. The axis is inclined; x and z follow
+ * it. */
 static const sup_section leg_sections[] = {
     {0.050, 0.000, -0.012, 0.030, 0.031, 0.036, 0.036, 0.00},
     {0.085, 0.000, -0.012, 0.0315, 0.0325, 0.036, 0.038, 0.00},
@@ -51,32 +53,33 @@ static const sup_section leg_sections[] = {
 static const sup_shape shapes[] = {
     /* trunk */
     SUP_LOFT(TORSO, 0.0, LARGE, 0, 0, 0, 0.020, 0, 1, 0, 0.030, torso_sections),
-    SUP_SPHERE(TORSO, 0.045, LARGE, 0.070, 0.880, -0.060, 0.068, 0.078, 0.060, 0.10, 1.0, -0.15), /* seat */
-    SUP_SPHERE(TORSO, 0.045, LARGE, 0.070, 1.312, 0.062, 0.074, 0.050, 0.030, -0.30, 1.0, -0.10), /* breast muscle */
-    SUP_CONE(TORSO, 0.050, LARGE, 0.122, 1.310, -0.040, 0.042, 0.092, 1.130, -0.034, 0.030),    /* flank of the back */
-    SUP_CONE(TORSO, 0.045, LARGE, 0.030, 1.500, -0.036, 0.028, 0.150, 1.420, -0.022, 0.034),    /* trapezius */
+    SUP_SPHERE(TORSO, 0.045, LARGE, 0.070, 0.880, -0.060, 0.068, 0.078, 0.060, 0.10, 1.0, -0.15), /* buttock */
+    SUP_SPHERE(TORSO, 0.045, LARGE, 0.070, 1.312, 0.062, 0.074, 0.050, 0.030, -0.30, 1.0, -0.10), /* pectoral */
+    SUP_CONE(TORSO, 0.050, LARGE, 0.122, 1.310, -0.040, 0.042, 0.092, 1.130, -0.034, 0.030),      /* latissimus */
+    SUP_CONE(TORSO, 0.045, LARGE, 0.030, 1.500, -0.036, 0.028, 0.150, 1.420, -0.022, 0.034),      /* trapezius */
     SUP_SPHERE(TORSO, 0.045, LARGE, 0.085, 1.330, -0.082, 0.060, 0.072, 0.034, 0.2, 1.0, 0.1),    /* shoulder blade */
-    SUP_CONE(TORSO, 0.018, LIMB, 0.016, 1.424, 0.030, 0.007, 0.140, 1.436, 0.000, 0.009),       /* collarbone */
-    SUP_CONE(TORSO, 0.020, LIMB, 0.020, 1.432, 0.022, 0.008, 0.054, 1.592, -0.022, 0.010),      /* neck muscle */
+    SUP_CONE(TORSO, 0.018, LIMB, 0.016, 1.424, 0.030, 0.007, 0.140, 1.436, 0.000, 0.009),         /* collarbone */
+    SUP_CONE(TORSO, 0.020, LIMB, 0.020, 1.432, 0.022, 0.008, 0.054, 1.592, -0.022, 0.010),        /* neck muscle */
     SUP_SPHERE(TORSO, 0.050, LARGE, 0.0, 1.010, 0.066, 0.085, 0.090, 0.032, 0, 0, 0),             /* belly */
     SUP_CONE(TORSO, -0.030, LARGE, 0.0, 1.02, -0.128, 0.030, 0.0, 1.34, -0.150, 0.032), /* furrow of the spine */
 
     /* head */
-    SUP_SPHERE(HEAD, 0.0, FACE, 0.0, 1.664, -0.010, 0.076, 0.086, 0.097, 0, 0, 0),                    /* skull */
-    SUP_SPHERE(HEAD, 0.045, FACE, 0.0, 1.622, 0.028, 0.061, 0.066, 0.062, 0, 0, 0),                   /* face */
-    SUP_CONE(HEAD, 0.030, FACE, 0.046, 1.596, 0.000, 0.020, 0.012, 1.556, 0.060, 0.017),            /* jaw */
-    SUP_SPHERE(HEAD, 0.018, FACE, 0.0, 1.549, 0.068, 0.017, 0.014, 0.013, 0, 0, 0),                   /* chin */
-    SUP_SPHERE(HEAD, 0.024, FACE, 0.0, 1.583, 0.060, 0.034, 0.030, 0.028, 0, 0, 0),                   /* mouth */
-    SUP_SPHERE(HEAD, 0.026, FACE, 0.045, 1.630, 0.056, 0.020, 0.016, 0.020, 0, 0, 0),                 /* cheekbone */
-    SUP_CONE(HEAD, 0.020, FACE, 0.012, 1.674, 0.079, 0.008, 0.046, 1.675, 0.058, 0.008),            /* brow */
-    SUP_SPHERE(HEAD, -0.018, FACE, 0.032, 1.652, 0.102, 0.017, 0.012, 0.018, 0, 0, 0),                /* socket */
-    SUP_SPHERE(HEAD, 0.006, DETAIL, 0.0315, 1.6520, 0.0720, 0.0145, 0.0128, 0.0138, 0, 0, 0),         /* lids */
-    SUP_SPHERE(HEAD, -0.003, DETAIL, 0.0320, 1.6515, 0.0870, 0.0120, 0.0046, 0.0100, 0.12, 1.0, 0.0), /* their opening */
-    SUP_CONE(HEAD, 0.016, DETAIL, 0.0, 1.664, 0.082, 0.0060, 0.0, 1.621, 0.1015, 0.0085),           /* nose */
-    SUP_SPHERE(HEAD, 0.009, DETAIL, 0.0095, 1.616, 0.0930, 0.0078, 0.0072, 0.0095, 0, 0, 0),          /* nostril wing */
-    SUP_CONE(HEAD, 0.010, DETAIL, 0.0, 1.613, 0.0920, 0.0050, 0.0, 1.596, 0.0850, 0.0040),          /* below the nose */
-    SUP_SPHERE(HEAD, 0.009, DETAIL, 0.0, 1.5880, 0.0845, 0.0215, 0.0052, 0.0072, 0, 0, 0),            /* upper lip */
-    SUP_SPHERE(HEAD, 0.006, DETAIL, 0.0, 1.5775, 0.0830, 0.0185, 0.0055, 0.0078, 0, 0, 0),            /* lower lip */
+    SUP_SPHERE(HEAD, 0.0, FACE, 0.0, 1.664, -0.010, 0.076, 0.086, 0.097, 0, 0, 0),            /* skull */
+    SUP_SPHERE(HEAD, 0.045, FACE, 0.0, 1.622, 0.028, 0.061, 0.066, 0.062, 0, 0, 0),           /* face */
+    SUP_CONE(HEAD, 0.030, FACE, 0.046, 1.596, 0.000, 0.020, 0.012, 1.556, 0.060, 0.017),      /* jaw */
+    SUP_SPHERE(HEAD, 0.018, FACE, 0.0, 1.549, 0.068, 0.017, 0.014, 0.013, 0, 0, 0),           /* chin */
+    SUP_SPHERE(HEAD, 0.024, FACE, 0.0, 1.583, 0.060, 0.034, 0.030, 0.028, 0, 0, 0),           /* mouth */
+    SUP_SPHERE(HEAD, 0.026, FACE, 0.045, 1.630, 0.056, 0.020, 0.016, 0.020, 0, 0, 0),         /* cheekbone */
+    SUP_CONE(HEAD, 0.020, FACE, 0.012, 1.674, 0.079, 0.008, 0.046, 1.675, 0.058, 0.008),      /* brow */
+    SUP_SPHERE(HEAD, -0.018, FACE, 0.032, 1.652, 0.102, 0.017, 0.012, 0.018, 0, 0, 0),        /* socket */
+    SUP_SPHERE(HEAD, 0.006, DETAIL, 0.0315, 1.6520, 0.0720, 0.0145, 0.0128, 0.0138, 0, 0, 0), /* lids */
+    SUP_SPHERE(HEAD, -0.003, DETAIL, 0.0320, 1.6515, 0.0870, 0.0120, 0.0046, 0.0100, 0.12, 1.0,
+               0.0),                                                                         /* their opening */
+    SUP_CONE(HEAD, 0.016, DETAIL, 0.0, 1.664, 0.082, 0.0060, 0.0, 1.621, 0.1015, 0.0085),    /* nose */
+    SUP_SPHERE(HEAD, 0.009, DETAIL, 0.0095, 1.616, 0.0930, 0.0078, 0.0072, 0.0095, 0, 0, 0), /* nostril wing */
+    SUP_CONE(HEAD, 0.010, DETAIL, 0.0, 1.613, 0.0920, 0.0050, 0.0, 1.596, 0.0850, 0.0040),   /* below the nose */
+    SUP_SPHERE(HEAD, 0.009, DETAIL, 0.0, 1.5880, 0.0845, 0.0215, 0.0052, 0.0072, 0, 0, 0),   /* upper lip */
+    SUP_SPHERE(HEAD, 0.006, DETAIL, 0.0, 1.5775, 0.0830, 0.0185, 0.0055, 0.0078, 0, 0, 0),   /* lower lip */
     SUP_SPHERE(HEAD, 0.010, DETAIL, 0.0790, 1.640, -0.014, 0.0085, 0.0320, 0.0185, 0.12, 1.0, -0.25), /* ear */
     SUP_SPHERE(HEAD, -0.006, DETAIL, 0.0895, 1.643, -0.011, 0.0070, 0.0190, 0.0100, 0.12, 1.0, -0.25),
 
@@ -85,11 +88,11 @@ static const sup_shape shapes[] = {
     SUP_SPHERE(LEG, 0.020, LIMB, 0.111, 0.492, 0.046, 0.024, 0.030, 0.018, 0, 0, 0),  /* knee cap */
     SUP_SPHERE(LEG, 0.010, FOOT, 0.156, 0.086, -0.012, 0.012, 0.016, 0.014, 0, 0, 0), /* ankle bones */
     SUP_SPHERE(LEG, 0.010, FOOT, 0.101, 0.094, -0.008, 0.011, 0.016, 0.014, 0, 0, 0),
-    SUP_SPHERE(LEG, 0.025, FOOT, 0.128, 0.034, -0.044, 0.031, 0.036, 0.034, 0, 0, 0),                     /* heel */
+    SUP_SPHERE(LEG, 0.025, FOOT, 0.128, 0.034, -0.044, 0.031, 0.036, 0.034, 0, 0, 0),                   /* heel */
     SUP_FLAT_CONE(LEG, 0.030, FOOT, 0.131, 0.060, 0.004, 0.036, 0.141, 0.026, 0.112, 0.024, 1.15, 1.0), /* instep */
-    SUP_SPHERE(LEG, 0.024, FOOT, 0.148, 0.021, 0.108, 0.045, 0.020, 0.040, 0, 0, 0),          /* sphere of the foot */
-    SUP_SPHERE(LEG, 0.024, FOOT, 0.146, 0.020, 0.030, 0.034, 0.020, 0.070, 0, 0, 0),          /* outer edge */
-    SUP_CONE(LEG, 0.012, DETAIL, 0.126, 0.019, 0.140, 0.0150, 0.128, 0.015, 0.176, 0.0125), /* toes */
+    SUP_SPHERE(LEG, 0.024, FOOT, 0.148, 0.021, 0.108, 0.045, 0.020, 0.040, 0, 0, 0),                    /* forefoot */
+    SUP_SPHERE(LEG, 0.024, FOOT, 0.146, 0.020, 0.030, 0.034, 0.020, 0.070, 0, 0, 0),                    /* outer edge */
+    SUP_CONE(LEG, 0.012, DETAIL, 0.126, 0.019, 0.140, 0.0150, 0.128, 0.015, 0.176, 0.0125),             /* toes */
     SUP_CONE(LEG, 0.010, DETAIL, 0.149, 0.017, 0.140, 0.0115, 0.153, 0.013, 0.176, 0.0098),
     SUP_CONE(LEG, 0.010, DETAIL, 0.166, 0.016, 0.134, 0.0108, 0.172, 0.012, 0.166, 0.0090),
     SUP_CONE(LEG, 0.010, DETAIL, 0.180, 0.015, 0.124, 0.0105, 0.188, 0.011, 0.152, 0.0086),
@@ -107,7 +110,7 @@ static const sup_shape shapes[] = {
 #define LEAN_AXIS \
     {             \
         0, 0, -1  \
-    } /* positive leans to the left */
+    } /* positive: to the left */
 #define LEG_FLEX \
     {            \
         -1, 0, 0 \
@@ -116,7 +119,7 @@ static const sup_shape shapes[] = {
     {             \
         0, 0, 1   \
     }
-static const sup_joint_row joints[] = {
+static const sup_joint_spec joints[] = {
     /* name, parent, at, toward, flex about, swing about, flex, swing, twist, region, shift, blend, plane */
     {"hips",
      NULL,
@@ -272,34 +275,34 @@ static const sup_shape eyes[] = {
     SUP_SPHERE(0, 0.0, 0.002, 0.0315, 1.6520, 0.0705, 0.0122, 0.0122, 0.0122, 0, 0, 0),
     SUP_SPHERE(0, 0.0, 0.002, -0.0315, 1.6520, 0.0705, 0.0122, 0.0122, 0.0122, 0, 0, 0),
 };
-static const sup_extra_row extras[] = {
+static const sup_extra_spec extras[] = {
     {"eyes", "head", false, 400.0, 0.0035, {-0.05, 1.63, 0.055}, {0.05, 1.675, 0.095}, 0, SUP_COUNT(eyes)},
 };
 
-/* The arm hangs 45 degrees down, palm towards the thigh, thumb forward. */
-const sup_placement sup_human_arm = {{0.180, 1.398, -0.016},
-                                     {0, 0, 1},
-                                     {0.70710678118654752, -0.70710678118654752, 0},
-                                     {0.70710678118654752, 0.70710678118654752, 0}};
+/* The arm points 45 degrees down, palm towards the thigh, thumb forward. */
+const sup_local_frame sup_human_arm = {{0.180, 1.398, -0.016},
+                                       {0, 0, 1},
+                                       {0.70710678118654752, -0.70710678118654752, 0},
+                                       {0.70710678118654752, 0.70710678118654752, 0}};
 
-void sup_recipe_human(sup_recipe *recipe)
+void sup_scene_spec_human(sup_scene_spec *spec)
 {
-    recipe->mirrored = true;
-    recipe->cell = 0.0055;
-    recipe->lower = sup_v3(-0.06, -0.03, -0.22);
-    recipe->upper = sup_v3(0.74, 1.80, 0.22);
-    sup_recipe_add_regions(recipe, regions, SUP_COUNT(regions));
-    sup_recipe_add_shapes(recipe, shapes, SUP_COUNT(shapes));
-    sup_recipe_add_joints(recipe, joints, SUP_COUNT(joints));
-    int32_t upper_arm = recipe->joint_count;
-    sup_recipe_add_arm(recipe, &sup_human_arm, ARM, true, "*shoulder");
-    recipe->joints[upper_arm].flex_axis = sup_v3(-1.0, 0.0, 0.0); /* forward beside the body, not across it */
-    memcpy(recipe->contacts, contacts, sizeof contacts);
-    recipe->contact_count = SUP_COUNT(contacts);
-    memcpy(recipe->extras, extras, sizeof extras);
-    recipe->extra_count = SUP_COUNT(extras);
-    memcpy(recipe->extra_shapes, eyes, sizeof eyes);
-    recipe->extra_shape_count = SUP_COUNT(eyes);
-    sup_recipe_add_human_motions(recipe);
-    sup_recipe_add_human_organs(recipe);
+    spec->mirrored = true;
+    spec->cell = 0.0055;
+    spec->lower = sup_v3(-0.06, -0.03, -0.22);
+    spec->upper = sup_v3(0.74, 1.80, 0.22);
+    sup_scene_spec_add_regions(spec, regions, SUP_COUNT(regions));
+    sup_scene_spec_add_shapes(spec, shapes, SUP_COUNT(shapes));
+    sup_scene_spec_add_joints(spec, joints, SUP_COUNT(joints));
+    int32_t upper_arm = spec->joint_count;
+    sup_scene_spec_add_arm(spec, &sup_human_arm, ARM, true, "*shoulder");
+    spec->joints[upper_arm].flex_axis = sup_v3(-1.0, 0.0, 0.0); /* forward beside the body, not across it */
+    memcpy(spec->contacts, contacts, sizeof contacts);
+    spec->contact_count = SUP_COUNT(contacts);
+    memcpy(spec->extras, extras, sizeof extras);
+    spec->extra_count = SUP_COUNT(extras);
+    memcpy(spec->extra_shapes, eyes, sizeof eyes);
+    spec->extra_shape_count = SUP_COUNT(eyes);
+    sup_scene_spec_add_human_motions(spec);
+    sup_scene_spec_add_human_organs(spec);
 }

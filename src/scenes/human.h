@@ -5,8 +5,8 @@
 
 #include "scenes/scene_spec.h"
 
-void sup_recipe_add_human_motions(sup_recipe *recipe);
-void sup_recipe_add_human_organs(sup_recipe *recipe);
-extern const sup_placement sup_human_arm; /* where the left arm hangs */
+void sup_scene_spec_add_human_motions(sup_scene_spec *spec);
+void sup_scene_spec_add_human_organs(sup_scene_spec *spec);
+extern const sup_local_frame sup_human_arm; /* frame of the left arm */
 
 #endif

@@ -1,9 +1,9 @@
-/* human_motions.c - what the human does, as tables of joint angles in degrees: joint, time, flex, swing, twist.
+/* human_motions.c - motions of the human, as tables of joint angles in degrees: joint, time, flex, swing, twist.
  *
- * Rest is the A-pose: arms hang beside the body at a swing of -35, reach level at 45. */
+ * The rest pose is the A-pose: the arms are beside the body at a swing of -35 and horizontal at 45. */
 #include "scenes/human.h"
 
-/* Hands that are not told what to do hang a little curled. */
+/* Default hand pose: slightly curled. */
 #define RELAXED_HANDS                                                                                               \
     {"*index_1", 0, 14, -3, 0}, {"*index_2", 0, 20, 0, 0}, {"*middle_1", 0, 18, 0, 0}, {"*middle_2", 0, 24, 0, 0},  \
         {"*ring_1", 0, 22, -3, 0}, {"*ring_2", 0, 26, 0, 0}, {"*pinky_1", 0, 24, -6, 0}, {"*pinky_2", 0, 26, 0, 0}, \
@@ -14,7 +14,7 @@
 
 /* One cycle of two steps, the left heel strikes at 0; the right side is half a cycle later. Hip, knee and ankle follow
  * the curves of gait analysis. */
-static const sup_motion_row walk[] = {
+static const sup_motion_key walk[] = {
     {"*upper_leg", 0.00, 27, -2, 0},
     {"*upper_leg", 0.12, 25, -3, 0},
     {"*upper_leg", 0.33, 8, -4, 0},
@@ -77,11 +77,11 @@ static const sup_motion_row walk[] = {
     {"*hand", 0.62, 8, 0, 0},
     RELAXED_HANDS,
 };
-static const sup_travel_row walk_sway[] = {
+static const sup_root_key walk_sway[] = {
     {0.0, 0.004, 0, 0}, {0.28, 0.018, 0, 0}, {0.55, -0.004, 0, 0}, {0.83, -0.018, 0, 0}};
 
 /* Two steps on the spot, a double biceps, a turn of the trunk, a wave. */
-static const sup_motion_row show[] = {
+static const sup_motion_key show[] = {
     {"hips", 0, 0, 0, 0},
     {"hips", 0.6, 2, -2, 0},
     {"hips", 0.9, 2, -4, -4},
@@ -397,8 +397,8 @@ static const sup_motion_row show[] = {
     {"*thumb_3", 6.6, 0, 0, 0},
 };
 
-/* Down until the thighs rest on calves and belly. */
-static const sup_motion_row squat[] = {
+/* Down until the thighs touch calves and belly. */
+static const sup_motion_key squat[] = {
     {"hips", 0, 0, 0, 0},
     {"hips", 1.2, 22, 0, 0},
     {"hips", 1.8, 22, 0, 0},
@@ -441,7 +441,7 @@ static const sup_motion_row squat[] = {
     {"*lower_arm", 3.0, 0, 0, 0},
 };
 
-static const sup_motion_row arms_crossed[] = {
+static const sup_motion_key arms_crossed[] = {
     {"*shoulder", 0, 0, 0, 0},
     {"*shoulder", 1.2, 16, 0, 0},
     {"*shoulder", 2.2, 16, 0, 0},
@@ -486,7 +486,7 @@ static const sup_motion_row arms_crossed[] = {
     {"*pinky_1", 3.4, 0, 0, 0},
 };
 
-static const sup_motion_row jump[] = {
+static const sup_motion_key jump[] = {
     {"hips", 0, 0, 0, 0},
     {"hips", 0.45, 22, 0, 0},
     {"hips", 0.70, 0, 0, 0},
@@ -542,13 +542,13 @@ static const sup_motion_row jump[] = {
     {"head", 0.8, 5, 0, 0},
     {"head", 1.8, 0, 0, 0},
 };
-static const sup_travel_row jump_flight[] = {
+static const sup_root_key jump_flight[] = {
     {0.0, 0, 0, 0},     {0.68, 0, 0, 0},    {0.74, 0, 0.14, 0}, {0.80, 0, 0.24, 0}, {0.88, 0, 0.30, 0},
     {0.96, 0, 0.24, 0}, {1.02, 0, 0.14, 0}, {1.08, 0, 0, 0},    {1.8, 0, 0, 0},
 };
 
-/* Elbows and one knee after the other to 120 degrees and back: the classic test of a bend. */
-static const sup_motion_row bend[] = {
+/* Elbows and one knee after the other to 120 degrees and back: the standard bend test. */
+static const sup_motion_key bend[] = {
     RELAXED_HANDS,
     {"*lower_arm", 0.0, 0, 0, 0},
     {"*lower_arm", 1.2, 120, 0, 0},
@@ -577,8 +577,9 @@ static const sup_motion_row bend[] = {
     {"right_lower_leg", 4.0, 0, 0, 0},
 };
 
-/* Forearms and hands about their bones, trunk and head about the spine: where linear blending wrings the skin. */
-static const sup_motion_row twist[] = {
+/* Forearms and hands twist about their bones, trunk and head about the spine: the candy-wrapper artifact of linear
+ * blending. */
+static const sup_motion_key twist[] = {
     RELAXED_HANDS,
     {"*hand", 0.0, 0, 0, 0},
     {"*hand", 1.0, 0, 0, 60},
@@ -604,8 +605,8 @@ static const sup_motion_row twist[] = {
     {"head", 4.0, 0, 0, 0},
 };
 
-/* Half a second of shaking, then stillness to let soft skin swing out. */
-static const sup_motion_row shake[] = {
+/* Half a second of shaking, then rest while the soft tissue oscillates. */
+static const sup_motion_key shake[] = {
     {"hips", 0, 0, 0, 0},           {"hips", 0.10, 0, 4, 16},
     {"hips", 0.22, 0, -5, -20},     {"hips", 0.34, 0, 5, 20},
     {"hips", 0.46, 0, -5, -20},     {"hips", 0.58, 0, 4, 14},
@@ -641,34 +642,34 @@ static const sup_motion_row shake[] = {
 };
 
 static const sup_motion motions[] = {
-    SUP_MOTION("show", 6.6, 30.0, true, false, SUP_FOOTING_GROUND, show),
+    SUP_MOTION("show", 6.6, 30.0, true, false, SUP_FEET_ON_GROUND, show),
     {.name = "walk",
      .duration = 1.1,
      .rate = 60.0,
      .loop = true,
      .alternate = true,
-     .footing = SUP_FOOTING_GROUND,
-     .rows = walk,
-     .row_count = SUP_COUNT(walk),
-     .travel = walk_sway,
-     .travel_count = SUP_COUNT(walk_sway)},
-    SUP_MOTION("squat", 3.0, 30.0, true, false, SUP_FOOTING_PLANT, squat),
-    SUP_MOTION("arms_crossed", 3.4, 30.0, true, false, SUP_FOOTING_FREE, arms_crossed),
+     .foot_mode = SUP_FEET_ON_GROUND,
+     .keys = walk,
+     .key_count = SUP_COUNT(walk),
+     .root_keys = walk_sway,
+     .root_key_count = SUP_COUNT(walk_sway)},
+    SUP_MOTION("squat", 3.0, 30.0, true, false, SUP_FEET_PLANTED, squat),
+    SUP_MOTION("arms_crossed", 3.4, 30.0, true, false, SUP_FEET_FREE, arms_crossed),
     {.name = "jump",
      .duration = 1.8,
      .rate = 60.0,
      .loop = true,
-     .footing = SUP_FOOTING_GROUND,
-     .rows = jump,
-     .row_count = SUP_COUNT(jump),
-     .travel = jump_flight,
-     .travel_count = SUP_COUNT(jump_flight)},
-    SUP_MOTION("bend", 4.0, 30.0, true, false, SUP_FOOTING_GROUND, bend),
-    SUP_MOTION("twist", 4.0, 30.0, true, false, SUP_FOOTING_GROUND, twist),
-    SUP_MOTION("shake", 2.2, 60.0, true, false, SUP_FOOTING_PLANT, shake),
+     .foot_mode = SUP_FEET_ON_GROUND,
+     .keys = jump,
+     .key_count = SUP_COUNT(jump),
+     .root_keys = jump_flight,
+     .root_key_count = SUP_COUNT(jump_flight)},
+    SUP_MOTION("bend", 4.0, 30.0, true, false, SUP_FEET_ON_GROUND, bend),
+    SUP_MOTION("twist", 4.0, 30.0, true, false, SUP_FEET_ON_GROUND, twist),
+    SUP_MOTION("shake", 2.2, 60.0, true, false, SUP_FEET_PLANTED, shake),
 };
 
-void sup_recipe_add_human_motions(sup_recipe *recipe)
+void sup_scene_spec_add_human_motions(sup_scene_spec *spec)
 {
-    sup_recipe_add_motions(recipe, motions, SUP_COUNT(motions));
+    sup_scene_spec_add_motions(spec, motions, SUP_COUNT(motions));
 }

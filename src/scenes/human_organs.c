@@ -1,4 +1,4 @@
-/* human_organs.c - bones and muscles of the human: simple shapes in the places of the real ones. Left side only. */
+/* human_organs.c - bones and muscles of the human: simple shapes at anatomical positions. Left side only. */
 #include "scenes/human.h"
 
 #define CONE(ax, ay, az, ra, bx, by, bz, rb) SUP_CONE(0, 0.012, 0.01, ax, ay, az, ra, bx, by, bz, rb)
@@ -22,16 +22,16 @@ static const sup_shape rib_cage[] = {
 };
 static const sup_shape lumbar[] = {CONE(0, 0.960, -0.040, 0.024, 0, 1.120, -0.044, 0.023)};
 static const sup_shape pelvis[] = {
-    SPHERE(0.080, 0.985, -0.014, 0.046, 0.055, 0.048, 0.25, 1.0, 0.0), /* wing */
+    SPHERE(0.080, 0.985, -0.014, 0.046, 0.055, 0.048, 0.25, 1.0, 0.0), /* ilium */
     SPHERE(0.000, 0.950, -0.052, 0.045, 0.055, 0.022, 0, 1.0, 0.25),   /* sacrum */
-    CONE(0.066, 0.900, 0.024, 0.020, 0.000, 0.885, 0.044, 0.016),    /* pubis */
-    CONE(0.078, 0.930, -0.014, 0.034, 0.058, 0.872, -0.032, 0.022),  /* socket and seat */
+    CONE(0.066, 0.900, 0.024, 0.020, 0.000, 0.885, 0.044, 0.016),      /* pubis */
+    CONE(0.078, 0.930, -0.014, 0.034, 0.058, 0.872, -0.032, 0.022),    /* hip socket and ischium */
 };
 static const sup_shape belly[] = {SPHERE(0, 1.056, 0.010, 0.098, 0.100, 0.058, 0, 0, 0)};
 static const sup_shape shoulder_bones[] = {
-    CONE(0.018, 1.424, 0.020, 0.006, 0.152, 1.428, -0.008, 0.007),   /* collarbone */
-    SPHERE(0.092, 1.328, -0.086, 0.044, 0.064, 0.010, 0.2, 1.0, 0.12), /* blade */
-    CONE(0.100, 1.388, -0.080, 0.008, 0.158, 1.414, -0.026, 0.011),  /* its ridge */
+    CONE(0.018, 1.424, 0.020, 0.006, 0.152, 1.428, -0.008, 0.007),     /* collarbone */
+    SPHERE(0.092, 1.328, -0.086, 0.044, 0.064, 0.010, 0.2, 1.0, 0.12), /* scapula */
+    CONE(0.100, 1.388, -0.080, 0.008, 0.158, 1.414, -0.026, 0.011),    /* spine of the scapula */
 };
 static const sup_shape upper_arm_bone[] = {
     SPHERE(0, 0.002, -0.002, 0.023, 0.024, 0.023, 0, 0, 0),
@@ -95,17 +95,17 @@ static const sup_shape calf[] = {
 };
 static const sup_shape shin[] = {SPHERE(0.134, 0.335, 0.012, 0.024, 0.125, 0.026, 0.05, -1.0, 0)};
 
-#define ORGAN(name, muscle, hollow, joint, reach, placement, table)                     \
-    {                                                                                   \
-        name, muscle, hollow, joint, reach, placement, table, (int32_t)SUP_COUNT(table) \
+#define ORGAN(name, muscle, hollow, joint, reach, frame, table)                     \
+    {                                                                               \
+        name, muscle, hollow, joint, reach, frame, table, (int32_t)SUP_COUNT(table) \
     }
 #define BONE(name, joint, reach, table) ORGAN(name, false, false, joint, reach, NULL, table)
 #define ARM_BONE(name, joint, reach, table) ORGAN(name, false, false, joint, reach, &sup_human_arm, table)
 #define MUSCLE(name, joint, table) ORGAN(name, true, false, joint, 0, NULL, table)
 #define ARM_MUSCLE(name, joint, table) ORGAN(name, true, false, joint, 0, &sup_human_arm, table)
 
-/* The first of each kind is in the middle: the others of both sides join it. */
-static const sup_organ_row organs[] = {
+/* The first organ of each kind is unpaired: the organs of both sides are joined with it. */
+static const sup_organ_spec organs[] = {
     BONE("rib_cage", "chest", 0, rib_cage),
     BONE("skull", "head", 0, skull),
     BONE("neck", "neck", 0.02, neck_bones),
@@ -140,8 +140,8 @@ static const sup_organ_row organs[] = {
     MUSCLE("*shin", "*lower_leg", shin),
 };
 
-void sup_recipe_add_human_organs(sup_recipe *recipe)
+void sup_scene_spec_add_human_organs(sup_scene_spec *spec)
 {
-    recipe->organs = organs;
-    recipe->organ_count = SUP_COUNT(organs);
+    spec->organs = organs;
+    spec->organ_count = SUP_COUNT(organs);
 }

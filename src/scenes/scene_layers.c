@@ -1,90 +1,92 @@
-/* scene_layers.c - what is inside a built-in character: the surfaces of muscle and bone under its skin, and meshes of both.
+/* scene_layers.c - muscle and bone surfaces under the skin of a built-in character.
  *
- * From each skin vertex a ray goes to its foot, the place on the bones of the joints that move it, by their weights.
- * Where the ray meets bones is the bone surface; where it meets muscles, or comes close to bones, the muscle surface.
- * Depths are smoothed along the skin: rays that just miss an organ must not tear the surfaces. */
+ * A ray goes from each skin vertex to its foot point: the weighted mean of the nearest points on the bones that
+ * influence it. The bone surface is where the ray hits bones; the muscle surface is where it hits muscles or comes near
+ * bones. Depths are smoothed along the skin, because rays that just miss an organ would cause discontinuities. */
 #include "scenes/scene_spec.h"
 #include "character/character.h"
 
-enum { MARCH_STEPS = 200, SMOOTH_ROUNDS = 8 };
+enum { MARCH_STEPS = 200, SMOOTH_ITERATIONS = 8 };
 
 /* Metres. */
-static const double least_fat = 0.003, least_muscle = 0.0015, over_bone = 0.002, least_step = 0.0004;
-/* Of the ray's length to the foot: bones are never farther in; and of a layer: fat and muscle are never less. */
-static const double deepest = 0.92, least_part = 0.12;
-/* Most of the flesh over a bone that is fat; over the organs of the belly there may be more. */
-static const double most_fat = 0.6;
-/* How organs flow into each other: closed surfaces without deep gaps. */
+static const double min_fat = 0.003, min_muscle = 0.0015, bone_cover = 0.002, min_step = 0.0004;
+/* Maximum depth of bone as a fraction of the ray length; minimum thickness of fat and muscle as a fraction of the bone
+ * depth. */
+static const double max_depth_fraction = 0.92, min_layer_fraction = 0.12;
+/* Maximum fraction of fat in the tissue over a bone; over the organs of the belly it may be higher. */
+static const double max_fat_fraction = 0.6;
+/* Width of the smooth union of organs: closed surfaces without deep gaps. */
 static const double organ_join = 0.02;
-/* Share of weights on joints without layers from which on a vertex has none. */
+/* A vertex has no layers from this total weight of joints without layers. */
 static const float excluded_from = 0.35f;
-/* The same on joints of another limb than the bone's own, from which on flesh slides: armpit, groin. */
+/* The tissue slides from this total weight of joints of other regions than the bone's: armpit, groin. */
 static const float slides_from = 0.35f;
 
 typedef struct layer_work {
-    const sup_recipe *recipe;
+    const sup_scene_spec *spec;
     const sup_skeleton *skeleton;
     const sup_surface *skin;
     const sup_character *character;
     sup_sculpture *bones, *muscles;
-    int32_t bone_rows[SUP_REGIONS_MAX]; /* organ of a region of `bones` */
-    int32_t bone_row_count;
-    sup_vec3d *foot;                   /* [skin vertices] */
+    int32_t bone_organs[SUP_REGIONS_MAX]; /* organ index of each region of `bones` */
+    int32_t bone_organ_count;
+    sup_vec3d *foot_points;            /* [skin vertices] */
     double *bone_depth, *muscle_depth; /* [skin vertices] along the ray; negative: no layers */
 } layer_work;
 
-/* All organs of one kind as one body. */
-static sup_sculpture *sculpt_organs(const sup_context *context, const sup_recipe *recipe, bool muscles, int32_t *rows,
-                                    int32_t *row_count)
+/* All organs of one kind as one implicit body. */
+static sup_sculpture *sculpt_organs(const sup_context *context, const sup_scene_spec *spec, bool muscles,
+                                    int32_t *organ_indices, int32_t *organ_count_out)
 {
-    sup_recipe *own = sup_alloc_zero(&context->allocator, sizeof *own);
-    if (own == NULL) return NULL;
-    own->mirrored = recipe->mirrored;
-    own->lower = recipe->lower;
-    own->upper = recipe->upper;
-    for (int32_t i = 0; i < recipe->organ_count; i++) {
-        const sup_organ_row *organ = &recipe->organs[i];
-        if (organ->is_muscle != muscles || own->region_count == SUP_REGIONS_MAX) continue;
-        sup_region region = {organ->name, own->region_count > 0 ? 0 : -1, organ_join, organ->name[0] == '*', 0.01};
-        if (rows != NULL) rows[own->region_count] = i;
-        int32_t first = own->shape_count;
-        if (organ->placement != NULL)
-            sup_recipe_place_shapes(own, organ->placement, 0, organ->shapes, organ->shape_count);
+    sup_scene_spec *local_spec = sup_alloc_zero(&context->allocator, sizeof *local_spec);
+    if (local_spec == NULL) return NULL;
+    local_spec->mirrored = spec->mirrored;
+    local_spec->lower = spec->lower;
+    local_spec->upper = spec->upper;
+    for (int32_t i = 0; i < spec->organ_count; i++) {
+        const sup_organ_spec *organ = &spec->organs[i];
+        if (organ->is_muscle != muscles || local_spec->region_count == SUP_REGIONS_MAX) continue;
+        sup_region region = {organ->name, local_spec->region_count > 0 ? 0 : -1, organ_join, organ->name[0] == '*',
+                             0.01};
+        if (organ_indices != NULL) organ_indices[local_spec->region_count] = i;
+        int32_t first = local_spec->shape_count;
+        if (organ->frame != NULL)
+            sup_scene_spec_add_shapes_in(local_spec, organ->frame, 0, organ->shapes, organ->shape_count);
         else
-            sup_recipe_add_shapes(own, organ->shapes, organ->shape_count);
-        for (int32_t s = first; s < own->shape_count; s++)
-            own->shapes[s].region = own->region_count;
-        sup_recipe_add_regions(own, &region, 1);
+            sup_scene_spec_add_shapes(local_spec, organ->shapes, organ->shape_count);
+        for (int32_t s = first; s < local_spec->shape_count; s++)
+            local_spec->shapes[s].region = local_spec->region_count;
+        sup_scene_spec_add_regions(local_spec, &region, 1);
     }
-    if (row_count != NULL) *row_count = own->region_count;
-    sup_sculpture_def def = sup_recipe_sculpture(context, own);
+    if (organ_count_out != NULL) *organ_count_out = local_spec->region_count;
+    sup_sculpture_def def = sup_scene_sculpture(context, local_spec);
     sup_sculpture *sculpture = sup_sculpture_create(&def);
-    sup_free(&context->allocator, own, sizeof *own);
+    sup_free(&context->allocator, local_spec, sizeof *local_spec);
     return sculpture;
 }
 
-/* Head, hands and toes: skin and bones, or too small for layers. */
+/* Head, hands and toes: without muscle layers, or too small for them. */
 static bool joint_excluded(const sup_skeleton *skeleton, int32_t joint)
 {
     for (; joint >= 0; joint = skeleton->joints[joint].parent) {
-        const char *name = skeleton->joints[joint].row->name;
+        const char *name = skeleton->joints[joint].spec->name;
         if (sup_text_equal(name, "head") || sup_text_equal(name, "*hand") || sup_text_equal(name, "*toes")) return true;
     }
     return false;
 }
 
-static bool find_foot(layer_work *w, int32_t v)
+static bool find_foot_point(layer_work *w, int32_t v)
 {
     const sup_character *c = w->character;
-    sup_vec3d p = w->skin->positions[v], foot = sup_v3(0, 0, 0);
+    sup_vec3d p = w->skin->positions[v], foot_point = sup_v3(0, 0, 0);
     float excluded = 0.0f;
     for (int32_t k = c->influence_first[v]; k < c->influence_first[v + 1]; k++) {
         const sup_joint *joint = &w->skeleton->joints[c->influence_bone[k]];
         double t = sup_v3_segment_parameter(p, joint->at, joint->toward);
-        foot = sup_v3_madd(foot, (double)c->influence_weight[k], sup_v3_lerp(joint->at, joint->toward, t));
+        foot_point = sup_v3_madd(foot_point, (double)c->influence_weight[k], sup_v3_lerp(joint->at, joint->toward, t));
         if (joint_excluded(w->skeleton, c->influence_bone[k])) excluded += c->influence_weight[k];
     }
-    w->foot[v] = foot;
+    w->foot_points[v] = foot_point;
     return excluded < excluded_from;
 }
 
@@ -95,18 +97,18 @@ static double bone_value(const layer_work *w, sup_vec3d p)
 
 static double muscle_value(const layer_work *w, sup_vec3d p)
 {
-    return fmin(sup_sculpture_value(w->muscles, p), bone_value(w, p) - over_bone);
+    return fmin(sup_sculpture_value(w->muscles, p), bone_value(w, p) - bone_cover);
 }
 
-/* How far along the ray a field becomes negative, `end` when it does not. */
-static double march(const layer_work *w, double (*field)(const layer_work *, sup_vec3d), sup_vec3d from, sup_vec3d way,
-                    double end)
+/* Distance along the ray where a field becomes negative (sphere tracing), or `end`. */
+static double march(const layer_work *w, double (*field)(const layer_work *, sup_vec3d), sup_vec3d from,
+                    sup_vec3d direction, double end)
 {
     double at = 0.0;
     for (int32_t i = 0; i < MARCH_STEPS && at < end; i++) {
-        double value = field(w, sup_v3_madd(from, at, way));
+        double value = field(w, sup_v3_madd(from, at, direction));
         if (value <= 0.0) return at;
-        at += fmax(0.6 * value, least_step);
+        at += fmax(0.6 * value, min_step);
     }
     return end;
 }
@@ -117,21 +119,21 @@ static void find_depths(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
         w->bone_depth[v] = w->muscle_depth[v] = -1.0;
-        if (!find_foot(w, v)) continue;
-        sup_vec3d p = w->skin->positions[v], line = sup_v3_sub(w->foot[v], p);
+        if (!find_foot_point(w, v)) continue;
+        sup_vec3d p = w->skin->positions[v], line = sup_v3_sub(w->foot_points[v], p);
         double length = sup_v3_length(line);
-        if (!(length > 3.0 * least_fat)) continue;
-        sup_vec3d way = sup_v3_scale(line, 1.0 / length);
-        w->bone_depth[v] = march(w, bone_value, p, way, deepest * length);
-        w->muscle_depth[v] = march(w, muscle_value, p, way, w->bone_depth[v]);
+        if (!(length > 3.0 * min_fat)) continue;
+        sup_vec3d direction = sup_v3_scale(line, 1.0 / length);
+        w->bone_depth[v] = march(w, bone_value, p, direction, max_depth_fraction * length);
+        w->muscle_depth[v] = march(w, muscle_value, p, direction, w->bone_depth[v]);
     }
 }
 
-/* Each depth towards the mean of its neighbours'. */
+/* Moves each depth halfway to the mean of its neighbours. */
 static void smooth_depths(const layer_work *w, double *depth, double *sum, int32_t *count)
 {
     const sup_surface *skin = w->skin;
-    for (int32_t round = 0; round < SMOOTH_ROUNDS; round++) {
+    for (int32_t iteration = 0; iteration < SMOOTH_ITERATIONS; iteration++) {
         memset(sum, 0, (size_t)skin->vertex_count * sizeof *sum);
         memset(count, 0, (size_t)skin->vertex_count * sizeof *count);
         for (int32_t t = 0; t < skin->triangle_count * 3; t++) {
@@ -147,15 +149,15 @@ static void smooth_depths(const layer_work *w, double *depth, double *sum, int32
     }
 }
 
-/* The bone that carries the organ at a point of the bone surface, -1 where it slides. */
+/* The bone that the organ at a point of the bone surface is attached to, -1 where sliding. */
 static int32_t holder_at(const layer_work *w, sup_vec3d p)
 {
     double distance[SUP_REGIONS_MAX * 2];
-    int32_t regions = w->bone_row_count, nearest = 0;
+    int32_t regions = w->bone_organ_count, nearest = 0;
     sup_sculpture_regions(w->bones, p, distance);
-    for (int32_t r = 1; r < (w->recipe->mirrored ? 2 : 1) * regions; r++)
+    for (int32_t r = 1; r < (w->spec->mirrored ? 2 : 1) * regions; r++)
         if (distance[r] < distance[nearest]) nearest = r;
-    const sup_organ_row *organ = &w->recipe->organs[w->bone_rows[nearest % regions]];
+    const sup_organ_spec *organ = &w->spec->organs[w->bone_organs[nearest % regions]];
     if (organ->joint == NULL) return -1;
     char name[SUP_NAME_MAX];
     bool sided = organ->joint[0] == '*';
@@ -167,8 +169,8 @@ static int32_t holder_at(const layer_work *w, sup_vec3d p)
     return near_end ? -1 : found;
 }
 
-/* How much of the skin over a bone goes with another limb than the bone. */
-static float foreign_share(const layer_work *w, int32_t v, int32_t holder)
+/* Sum of the skin weights of joints in other regions than the bone's. */
+static float foreign_weight(const layer_work *w, int32_t v, int32_t holder)
 {
     const sup_character *c = w->character;
     float sum = 0.0f;
@@ -178,32 +180,32 @@ static float foreign_share(const layer_work *w, int32_t v, int32_t holder)
     return sum;
 }
 
-static void place_layers(const layer_work *w, float *muscle, float *bone, int32_t *holders)
+static void write_layers(const layer_work *w, float *muscle, float *bone, int32_t *holders)
 {
     for (int32_t v = 0; v < w->skin->vertex_count; v++) {
         if (w->bone_depth[v] < 0.0) continue;
-        sup_vec3d p = w->skin->positions[v], line = sup_v3_sub(w->foot[v], p);
+        sup_vec3d p = w->skin->positions[v], line = sup_v3_sub(w->foot_points[v], p);
         double length = sup_v3_length(line);
-        double deep = fmin(fmax(w->bone_depth[v], 2.0 * (least_fat + least_muscle)), deepest * length);
-        double high = deep - fmax(least_muscle, least_part * deep),
-               low = fmin(fmax(least_fat, least_part * deep), high);
-        sup_vec3d at = sup_v3_madd(p, deep / length, line);
+        double bone_depth = fmin(fmax(w->bone_depth[v], 2.0 * (min_fat + min_muscle)), max_depth_fraction * length);
+        double max_muscle_depth = bone_depth - fmax(min_muscle, min_layer_fraction * bone_depth),
+               min_muscle_depth = fmin(fmax(min_fat, min_layer_fraction * bone_depth), max_muscle_depth);
+        sup_vec3d at = sup_v3_madd(p, bone_depth / length, line);
         holders[v] = holder_at(w, at);
-        if (holders[v] >= 0 && foreign_share(w, v, holders[v]) > slides_from) holders[v] = -1;
-        if (holders[v] >= 0) high = fmin(high, most_fat * deep);
-        double middle = fmin(fmax(w->muscle_depth[v], low), high);
-        sup_v3_store(muscle + 3 * (size_t)v, sup_v3_madd(p, middle / length, line));
+        if (holders[v] >= 0 && foreign_weight(w, v, holders[v]) > slides_from) holders[v] = -1;
+        if (holders[v] >= 0) max_muscle_depth = fmin(max_muscle_depth, max_fat_fraction * bone_depth);
+        double muscle_depth = fmin(fmax(w->muscle_depth[v], min_muscle_depth), max_muscle_depth);
+        sup_v3_store(muscle + 3 * (size_t)v, sup_v3_madd(p, muscle_depth / length, line));
         sup_v3_store(bone + 3 * (size_t)v, at);
     }
 }
 
-bool sup_scene_layers(const sup_context *context, const sup_recipe *recipe, const sup_skeleton *skeleton,
+bool sup_scene_layers(const sup_context *context, const sup_scene_spec *spec, const sup_skeleton *skeleton,
                       const sup_surface *skin, sup_character *character, sup_arena *arena)
 {
-    layer_work w = {.recipe = recipe, .skeleton = skeleton, .skin = skin, .character = character};
+    layer_work w = {.spec = spec, .skeleton = skeleton, .skin = skin, .character = character};
     size_t count = (size_t)skin->vertex_count, all = (size_t)character->vertex_count;
     sup_arena scratch = sup_arena_create(&context->allocator);
-    w.foot = sup_arena_alloc(&scratch, count, sizeof *w.foot);
+    w.foot_points = sup_arena_alloc(&scratch, count, sizeof *w.foot_points);
     w.bone_depth = sup_arena_alloc(&scratch, count, sizeof *w.bone_depth);
     w.muscle_depth = sup_arena_alloc(&scratch, count, sizeof *w.muscle_depth);
     double *sum = sup_arena_alloc(&scratch, count, sizeof *sum);
@@ -211,16 +213,17 @@ bool sup_scene_layers(const sup_context *context, const sup_recipe *recipe, cons
     float *muscle = sup_arena_copy(arena, character->positions, all * 3, sizeof *muscle);
     float *bone = sup_arena_copy(arena, character->positions, all * 3, sizeof *bone);
     int32_t *holders = sup_arena_alloc(arena, all, sizeof *holders);
-    w.bones = sculpt_organs(context, recipe, false, w.bone_rows, &w.bone_row_count);
-    w.muscles = sculpt_organs(context, recipe, true, NULL, NULL);
-    bool done = w.foot != NULL && w.bone_depth != NULL && w.muscle_depth != NULL && sum != NULL && near_count != NULL &&
-                muscle != NULL && bone != NULL && holders != NULL && w.bones != NULL && w.muscles != NULL;
+    w.bones = sculpt_organs(context, spec, false, w.bone_organs, &w.bone_organ_count);
+    w.muscles = sculpt_organs(context, spec, true, NULL, NULL);
+    bool done = w.foot_points != NULL && w.bone_depth != NULL && w.muscle_depth != NULL && sum != NULL &&
+                near_count != NULL && muscle != NULL && bone != NULL && holders != NULL && w.bones != NULL &&
+                w.muscles != NULL;
     if (done) {
         memset(holders, -1, all * sizeof *holders);
         sup_parallel(context, skin->vertex_count, 256, find_depths, &w);
         smooth_depths(&w, w.bone_depth, sum, near_count);
         smooth_depths(&w, w.muscle_depth, sum, near_count);
-        place_layers(&w, muscle, bone, holders);
+        write_layers(&w, muscle, bone, holders);
         character->muscle_positions = muscle;
         character->bone_positions = bone;
         character->bone_holders = holders;

@@ -1,23 +1,23 @@
-/* scene_motion.c - tables of joint angles become clips: smooth interpolation without overshoot, sampled at a fixed rate, and
- * the root moved so that feet meet the floor. */
+/* scene_motion.c - converts tables of joint angles to clips: monotone cubic interpolation, sampled at a fixed rate;
+ * moves the root so that the feet touch the floor. */
 #include "scenes/scene_spec.h"
 
 typedef struct angles {
     double value[3];
 } angles;
 
-/* A track is n keys of three values; `loop` means that it goes on after its period. */
+/* A track: n keys of three values; periodic if `period` > 0. */
 typedef struct track {
-    const double *times; /* stride in doubles between keys, times first, three values after it */
+    const double *times; /* keys of `stride` doubles: the time, then three values */
     size_t stride;
     int32_t count;
     double period; /* 0 = no loop */
 } track;
 
-/* In a loop a key at the end is the first one again. */
-static track make_track(const sup_motion *motion, const double *times, size_t row_size, int32_t count)
+/* In a loop a key at the end repeats the first key. */
+static track make_track(const sup_motion *motion, const double *times, size_t key_size, int32_t count)
 {
-    track t = {times, row_size / sizeof(double), count, motion->loop ? motion->duration : 0.0};
+    track t = {times, key_size / sizeof(double), count, motion->loop ? motion->duration : 0.0};
     if (motion->loop && count > 1 && times[(size_t)(count - 1) * t.stride] >= motion->duration) t.count--;
     return t;
 }
@@ -34,7 +34,7 @@ static double key_value(const track *t, int32_t i, int c)
     return t->times[(size_t)(i - turns * t->count) * t->stride + 1 + (size_t)c];
 }
 
-/* Fritsch and Carlson 1980: a slope that keeps the curve between its keys; flat at turning points and open ends. */
+/* Fritsch and Carlson 1980: a slope that keeps the curve monotone between keys; zero at extrema and open ends. */
 static double key_slope(const track *t, int32_t i, int c)
 {
     if (t->period == 0.0 && (i <= 0 || i >= t->count - 1)) return 0.0;
@@ -68,7 +68,7 @@ static angles sample_track(const track *t, double time)
     return result;
 }
 
-static double within(double value, sup_range range)
+static double clamp_to(double value, sup_range range)
 {
     return value < range.low ? range.low : value > range.high ? range.high : value;
 }
@@ -76,96 +76,97 @@ static double within(double value, sup_range range)
 static sup_quatd joint_rotation(const sup_joint *joint, angles a)
 {
     const double degree = 3.14159265358979323846 / 180.0;
-    const sup_joint_row *row = joint->row;
-    sup_quatd flex = sup_quatd_from_axis_angle(joint->flex_axis, within(a.value[0], row->flex) * degree);
-    sup_quatd swing = sup_quatd_from_axis_angle(joint->swing_axis, within(a.value[1], row->swing) * degree);
-    sup_quatd twist = sup_quatd_from_axis_angle(joint->twist_axis, within(a.value[2], row->twist) * degree);
+    const sup_joint_spec *limits = joint->spec;
+    sup_quatd flex = sup_quatd_from_axis_angle(joint->flex_axis, clamp_to(a.value[0], limits->flex) * degree);
+    sup_quatd swing = sup_quatd_from_axis_angle(joint->swing_axis, clamp_to(a.value[1], limits->swing) * degree);
+    sup_quatd twist = sup_quatd_from_axis_angle(joint->twist_axis, clamp_to(a.value[2], limits->twist) * degree);
     return sup_quatd_multiply(flex, sup_quatd_multiply(swing, twist));
 }
 
-typedef struct stage {
-    const sup_recipe *recipe;
+typedef struct motion_sampler {
+    const sup_scene_spec *spec;
     const sup_skeleton *skeleton;
     const sup_motion *motion;
-    const sup_motion_row *rows[SUP_JOINTS_MAX * 2]; /* first row of a joint, NULL when it stays at rest */
-    int32_t row_count[SUP_JOINTS_MAX * 2];
-    bool level[SUP_JOINTS_MAX * 2]; /* its rotation is found, not told: soles stay level */
-    sup_quatd local[SUP_JOINTS_MAX * 2], turned[SUP_JOINTS_MAX * 2]; /* of one moment */
-    sup_vec3d place[SUP_JOINTS_MAX * 2];
-} stage;
+    const sup_motion_key *keys[SUP_JOINTS_MAX * 2]; /* first key of a joint, NULL when not animated */
+    int32_t key_count[SUP_JOINTS_MAX * 2];
+    bool level[SUP_JOINTS_MAX * 2]; /* rotation is solved to keep the sole level */
+    sup_quatd local[SUP_JOINTS_MAX * 2], world_rotation[SUP_JOINTS_MAX * 2]; /* at the current time */
+    sup_vec3d world_position[SUP_JOINTS_MAX * 2];
+} motion_sampler;
 
-static bool row_moves(const sup_motion_row *row, const sup_joint *joint)
+static bool key_targets(const sup_motion_key *key, const sup_joint *joint)
 {
-    if (row->joint[0] != '*') return sup_text_equal(row->joint, joint->name);
+    if (key->joint[0] != '*') return sup_text_equal(key->joint, joint->name);
     size_t skip = joint->right ? 6 : 5; /* "right_", "left_" */
-    return joint->row->name[0] == '*' && sup_text_equal(row->joint + 1, joint->name + skip);
+    return joint->spec->name[0] == '*' && sup_text_equal(key->joint + 1, joint->name + skip);
 }
 
-static void find_rows(stage *s)
+static void find_keys(motion_sampler *s)
 {
     const sup_motion *m = s->motion;
     for (int32_t j = 0; j < s->skeleton->count; j++)
-        for (int32_t i = 0; i < m->row_count; i++) {
-            if (!row_moves(&m->rows[i], &s->skeleton->joints[j])) continue;
-            if (s->rows[j] == NULL) s->rows[j] = &m->rows[i];
-            s->row_count[j]++;
+        for (int32_t i = 0; i < m->key_count; i++) {
+            if (!key_targets(&m->keys[i], &s->skeleton->joints[j])) continue;
+            if (s->keys[j] == NULL) s->keys[j] = &m->keys[i];
+            s->key_count[j]++;
         }
-    for (int32_t c = 0; m->footing == SUP_FOOTING_PLANT && c < s->recipe->contact_count; c++) {
-        int32_t j = sup_skeleton_find(s->skeleton, s->recipe->contacts[c].joint);
+    for (int32_t c = 0; m->foot_mode == SUP_FEET_PLANTED && c < s->spec->contact_count; c++) {
+        int32_t j = sup_skeleton_find(s->skeleton, s->spec->contacts[c].joint);
         s->level[j] = true;
     }
 }
 
-/* Joint rotations of the moment, and where that puts the joints while the root stays at rest. */
-static void pose_joints(stage *s, double time)
+/* Joint rotations at `time`, and joint positions with the root at rest. */
+static void pose_joints(motion_sampler *s, double time)
 {
     const sup_motion *m = s->motion;
     for (int32_t j = 0; j < s->skeleton->count; j++) {
         const sup_joint *joint = &s->skeleton->joints[j];
-        sup_quatd above = joint->parent < 0 ? (sup_quatd){0.0, 0.0, 0.0, 1.0} : s->turned[joint->parent];
+        sup_quatd parent_rotation =
+            joint->parent < 0 ? (sup_quatd){0.0, 0.0, 0.0, 1.0} : s->world_rotation[joint->parent];
         s->local[j] = (sup_quatd){0.0, 0.0, 0.0, 1.0};
-        if (s->rows[j] != NULL) {
-            bool later = m->alternate && joint->right && s->rows[j]->joint[0] == '*';
-            track t = make_track(m, &s->rows[j]->time, sizeof(sup_motion_row), s->row_count[j]);
-            s->local[j] = joint_rotation(joint, sample_track(&t, later ? time + 0.5 * m->duration : time));
+        if (s->keys[j] != NULL) {
+            bool is_delayed = m->alternate && joint->right && s->keys[j]->joint[0] == '*';
+            track t = make_track(m, &s->keys[j]->time, sizeof(sup_motion_key), s->key_count[j]);
+            s->local[j] = joint_rotation(joint, sample_track(&t, is_delayed ? time + 0.5 * m->duration : time));
         }
-        if (s->level[j]) s->local[j] = sup_quatd_conjugate(above);
-        s->turned[j] = sup_quatd_multiply(above, s->local[j]);
-        s->place[j] = joint->at;
+        if (s->level[j]) s->local[j] = sup_quatd_conjugate(parent_rotation);
+        s->world_rotation[j] = sup_quatd_multiply(parent_rotation, s->local[j]);
+        s->world_position[j] = joint->at;
         if (joint->parent >= 0) {
             sup_vec3d arm = sup_v3_sub(joint->at, s->skeleton->joints[joint->parent].at);
-            s->place[j] = sup_v3_add(s->place[joint->parent], sup_quatd_rotate(above, arm));
+            s->world_position[j] = sup_v3_add(s->world_position[joint->parent], sup_quatd_rotate(parent_rotation, arm));
         }
     }
 }
 
-static sup_vec3d root_travel(const stage *s, double time)
+static sup_vec3d root_translation(const motion_sampler *s, double time)
 {
     const sup_motion *m = s->motion;
-    sup_vec3d move = sup_v3(0.0, 0.0, 0.0);
-    if (m->travel_count > 0) {
-        track t = make_track(m, &m->travel[0].time, sizeof(sup_travel_row), m->travel_count);
+    sup_vec3d translation = sup_v3(0.0, 0.0, 0.0);
+    if (m->root_key_count > 0) {
+        track t = make_track(m, &m->root_keys[0].time, sizeof(sup_root_key), m->root_key_count);
         angles a = sample_track(&t, time);
-        move = sup_v3(a.value[0], a.value[1], a.value[2]);
+        translation = sup_v3(a.value[0], a.value[1], a.value[2]);
     }
-    if (m->footing == SUP_FOOTING_FREE) return move;
+    if (m->foot_mode == SUP_FEET_FREE) return translation;
     double lowest = 1e9, rest_lowest = 1e9;
     sup_vec3d slide = sup_v3(0.0, 0.0, 0.0);
-    for (int32_t c = 0; c < s->recipe->contact_count; c++) {
-        const sup_floor_point *contact = &s->recipe->contacts[c];
+    for (int32_t c = 0; c < s->spec->contact_count; c++) {
+        const sup_floor_point *contact = &s->spec->contacts[c];
         int32_t j = sup_skeleton_find(s->skeleton, contact->joint);
         sup_vec3d arm = sup_v3_sub(contact->at, s->skeleton->joints[j].at);
-        sup_vec3d now = sup_v3_add(s->place[j], sup_quatd_rotate(s->turned[j], arm));
+        sup_vec3d now = sup_v3_add(s->world_position[j], sup_quatd_rotate(s->world_rotation[j], arm));
         lowest = now.y < lowest ? now.y : lowest;
         rest_lowest = contact->at.y < rest_lowest ? contact->at.y : rest_lowest;
         slide = sup_v3_add(slide, sup_v3_sub(contact->at, now));
     }
-    move.y += rest_lowest - lowest;
-    if (m->footing == SUP_FOOTING_PLANT) {
-        move.x += slide.x / s->recipe->contact_count;
-        move.z += slide.z / s->recipe->contact_count;
+    translation.y += rest_lowest - lowest;
+    if (m->foot_mode == SUP_FEET_PLANTED) {
+        translation.x += slide.x / s->spec->contact_count;
+        translation.z += slide.z / s->spec->contact_count;
     }
-    return move;
+    return translation;
 }
 
 static float *add_channel(sup_arena *arena, sup_clip *clip, sup_channel *channels, sup_channel_target target,
@@ -178,7 +179,7 @@ static float *add_channel(sup_arena *arena, sup_clip *clip, sup_channel *channel
     return values;
 }
 
-static void store_moment(const stage *s, int32_t key, double time, float **rotations, float *travel)
+static void store_key(const motion_sampler *s, int32_t key, double time, float **rotations, float *root_keys)
 {
     for (int32_t j = 0; j < s->skeleton->count; j++) {
         if (rotations[j] == NULL) continue;
@@ -190,36 +191,36 @@ static void store_moment(const stage *s, int32_t key, double time, float **rotat
         to[2] = flip * q.z;
         to[3] = flip * q.w;
     }
-    if (travel != NULL)
-        sup_v3_store(travel + (size_t)key * 3, sup_v3_add(s->skeleton->joints[0].at, root_travel(s, time)));
+    if (root_keys != NULL)
+        sup_v3_store(root_keys + (size_t)key * 3, sup_v3_add(s->skeleton->joints[0].at, root_translation(s, time)));
 }
 
-bool sup_scene_clip(const sup_recipe *recipe, const sup_skeleton *skeleton, const sup_motion *motion, sup_arena *arena,
-                    sup_clip *clip)
+bool sup_scene_clip(const sup_scene_spec *spec, const sup_skeleton *skeleton, const sup_motion *motion,
+                    sup_arena *arena, sup_clip *clip)
 {
-    stage s = {.recipe = recipe, .skeleton = skeleton, .motion = motion};
-    find_rows(&s);
+    motion_sampler s = {.spec = spec, .skeleton = skeleton, .motion = motion};
+    find_keys(&s);
     int32_t keys = (int32_t)(motion->duration * motion->rate + 0.5) + 1;
     float *times = sup_arena_alloc(arena, (size_t)keys, sizeof *times), *rotations[SUP_JOINTS_MAX * 2] = {NULL};
-    float *travel = NULL;
+    float *root_keys = NULL;
     sup_channel *channels = sup_arena_alloc(arena, (size_t)skeleton->count + 1, sizeof *channels);
     if (times == NULL || channels == NULL) return false;
     *clip = (sup_clip){.name = motion->name, .channels = channels};
-    if (motion->footing != SUP_FOOTING_FREE || motion->travel_count > 0) {
-        travel = add_channel(arena, clip, channels, SUP_CHANNEL_TRANSLATION, 0, keys, times);
-        if (travel == NULL) return false;
+    if (motion->foot_mode != SUP_FEET_FREE || motion->root_key_count > 0) {
+        root_keys = add_channel(arena, clip, channels, SUP_CHANNEL_TRANSLATION, 0, keys, times);
+        if (root_keys == NULL) return false;
     }
     for (int32_t j = 0; j < skeleton->count; j++) {
-        if (s.rows[j] == NULL && !s.level[j]) continue;
+        if (s.keys[j] == NULL && !s.level[j]) continue;
         rotations[j] = add_channel(arena, clip, channels, SUP_CHANNEL_ROTATION, j, keys, times);
         if (rotations[j] == NULL) return false;
     }
     for (int32_t key = 0; key < keys; key++) {
         double time = key / motion->rate;
         times[key] = (float)time;
-        /* The last key of a loop is the first again, to the bit. */
+        /* The last key of a loop is bit-identical to the first. */
         pose_joints(&s, motion->loop && key == keys - 1 ? 0.0 : time);
-        store_moment(&s, key, motion->loop && key == keys - 1 ? 0.0 : time, rotations, travel);
+        store_key(&s, key, motion->loop && key == keys - 1 ? 0.0 : time, rotations, root_keys);
     }
     clip->end = times[keys - 1];
     return true;

@@ -1,24 +1,24 @@
 /* scenes.c - the list of built-in characters. */
 #include "scenes/scene_spec.h"
 
-typedef struct scene_row {
+typedef struct scene_entry {
     sup_scene_info info;
-    void (*fill)(sup_recipe *recipe);
+    void (*fill)(sup_scene_spec *spec);
     bool has_organs;
-} scene_row;
+} scene_entry;
 
-static const scene_row scenes[] = {
+static const scene_entry scenes[] = {
     {{"human", "An adult of 1.75 m in A-pose, with fingers, toes and eyes: walks, squats, dances.", 20000},
-     sup_recipe_human,
+     sup_scene_spec_human,
      true},
 #ifndef SUPPLE_SMALL
-    {{"elephant", "An elephant with a soft trunk, ears, tusks and a tail.", 16000}, sup_recipe_elephant, false},
+    {{"elephant", "An elephant with a soft trunk, ears, tusks and a tail.", 16000}, sup_scene_spec_elephant, false},
 #endif
-    {{"hand", "A left hand with five fingers of three joints each.", 6000}, sup_recipe_hand, false},
-    {{"arm", "A left arm with shoulder, elbow and hand.", 6000}, sup_recipe_arm, false},
-    {{"tbone", "A T of three soft branches that meet in one joint.", 3000}, sup_recipe_tbone, false},
-    {{"cylinder", "A capped tube with two moving bones: the smallest thing that bends and twists.", 2000},
-     sup_recipe_cylinder,
+    {{"hand", "A left hand with five fingers of three joints each.", 6000}, sup_scene_spec_hand, false},
+    {{"arm", "A left arm with shoulder, elbow and hand.", 6000}, sup_scene_spec_arm, false},
+    {{"tbone", "A T of three soft branches that join at one joint.", 3000}, sup_scene_spec_tbone, false},
+    {{"cylinder", "A capped tube with two moving bones, a minimal test of bending and twisting.", 2000},
+     sup_scene_spec_cylinder,
      false},
 };
 
@@ -40,11 +40,11 @@ static sup_result unknown_name(const char *name, sup_error *error)
     for (int32_t i = 0; i < SUP_COUNT(scenes) && length < sizeof names; i++)
         length += sup_format(names + length, sizeof names - length, "%s%s", i > 0 ? ", " : "", scenes[i].info.name);
     return sup_fail(error, SUP_ERROR_ARGUMENT, "scene.name", name,
-                    "There is no built-in character \"%s\"; there are: %s.", name, names);
+                    "There is no built-in character \"%s\". Available: %s.", name, names);
 }
 
-/* A scene's name, or that of what is in it: "human.bones". */
-static const scene_row *find_scene(const char *name, const char **organs)
+/* A scene name, or a scene name with an organ suffix: "human.bones". */
+static const scene_entry *find_scene(const char *name, const char **organs)
 {
     for (int32_t i = 0; i < SUP_COUNT(scenes); i++) {
         const char *own = scenes[i].info.name, *rest = name + strlen(own);
@@ -62,22 +62,22 @@ sup_result sup_scene_create(const sup_context *context, const char *name, double
 {
     if (name == NULL || character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_scene_create needs a name and a place for the result.");
+                        "sup_scene_create: name and character must not be NULL.");
     const char *organs = NULL;
-    const scene_row *scene = find_scene(name, &organs);
+    const scene_entry *scene = find_scene(name, &organs);
     if (scene == NULL) return unknown_name(name, error);
     if (!(resolution >= 0.05 && resolution <= 20.0))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "scene.resolution", name,
-                        "The resolution of a built-in character must be 0.05 to 20, not %g.", resolution);
+                        "The resolution of a built-in character must be between 0.05 and 20, not %g.", resolution);
     sup_context resolved = sup_context_resolve(context);
-    sup_recipe *recipe = sup_alloc_zero(&resolved.allocator, sizeof *recipe);
-    if (recipe == NULL) return sup_fail_memory(error, "a character");
-    scene->fill(recipe);
-    recipe->name = scene->info.name;
-    recipe->vertex_target = (double)scene->info.default_vertex_count;
-    sup_result result = organs != NULL ? sup_recipe_cook_organs(&resolved, recipe, sup_text_equal(organs, "muscles"),
+    sup_scene_spec *spec = sup_alloc_zero(&resolved.allocator, sizeof *spec);
+    if (spec == NULL) return sup_fail_memory(error, "a character");
+    scene->fill(spec);
+    spec->name = scene->info.name;
+    spec->vertex_target = (double)scene->info.default_vertex_count;
+    sup_result result = organs != NULL ? sup_scene_build_organs(&resolved, spec, sup_text_equal(organs, "muscles"),
                                                                 resolution, character, error)
-                                       : sup_recipe_cook(&resolved, recipe, resolution, character, error);
-    sup_free(&resolved.allocator, recipe, sizeof *recipe);
+                                       : sup_scene_build(&resolved, spec, resolution, character, error);
+    sup_free(&resolved.allocator, spec, sizeof *spec);
     return result;
 }

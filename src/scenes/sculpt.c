@@ -1,17 +1,17 @@
-/* sculpt.c - evaluation of a body of smoothly joined shapes, fast through a grid of which shapes matter where. */
+/* sculpt.c - evaluates an implicit body of smoothly joined shapes; a grid of shape masks culls distant shapes. */
 #include "scenes/sculpt.h"
 
 enum { MASK_WORDS = SUP_SHAPES_MAX * 2 / 64, COARSE = 4 };
 
 static const double FAR_AWAY = 1e9;
-static const double STEEPEST = 1.4;     /* bound on the gradient of a shape's value */
-static const double SIBLING_JOIN = 0.4; /* of the join with the parent */
+static const double MAX_GRADIENT = 1.4; /* bound on the gradient of a shape's value */
+static const double SIBLING_JOIN = 0.4; /* relative to the join width of the parent */
 
-/* A section interval: each column as a cubic of the distance from the interval's start. */
-typedef struct loft_piece {
+/* An interval between two sections: each column is a cubic of the distance from the start of the interval. */
+typedef struct loft_interval {
     double start;
     double x[4], z[4], left[4], right[4], front[4], back[4], square[4];
-} loft_piece;
+} loft_interval;
 
 typedef struct solid {
     sup_shape_kind kind;
@@ -20,12 +20,12 @@ typedef struct solid {
     bool carve;
     sup_vec3d origin, axis[3]; /* local x, y (along), z */
     double inverse_wide, inverse_deep;
-    double length, ra, rb, sine, cosine; /* of the cone's flank */
+    double length, ra, rb, sine, cosine; /* of the cone's slope */
     double cap_low, cap_high, first, last;
-    const loft_piece *pieces;
-    int32_t piece_count;
-    double thinnest;  /* radius: no point is deeper inside */
-    sup_vec3d centre; /* bounding sphere */
+    const loft_interval *intervals;
+    int32_t interval_count;
+    double min_radius; /* upper bound of the depth of any interior point */
+    sup_vec3d centre;  /* bounding sphere */
     double radius;
 } solid;
 
@@ -35,20 +35,19 @@ struct sup_sculpture {
     solid solids[SUP_SHAPES_MAX * 2];
     int32_t parent[SUP_REGIONS_MAX * 2];
     double join[SUP_REGIONS_MAX * 2];
-    double
-        reach[SUP_REGIONS_MAX * 2]; /* how far off a shape of the region can still matter: its widest blend or join */
+    double reach[SUP_REGIONS_MAX * 2]; /* influence distance of each region: its largest blend or join width */
     sup_vec3d lower;
     double block;
     int32_t coarse[3];
-    /* Masks of shapes: of coarse blocks first, then of the fine blocks of those coarse ones that the surface meets. */
+    /* Shape masks: of the coarse cells, then of the fine cells of the coarse cells that the surface intersects. */
     uint64_t *masks;
-    int32_t *coarse_first; /* [coarse] first fine mask of a coarse block, -1 when its own serves for all its points */
-    double *coarse_value;  /* [coarse] field in the middle */
+    int32_t *coarse_first; /* [coarse] first fine mask of a coarse cell, -1 when the coarse mask is used */
+    double *coarse_value;  /* [coarse] field at the centre */
     uint64_t all[MASK_WORDS];
 };
 
 /* --- Single shapes --- */
-/* Distance to a round cone or a sphere in scaled space, divided by the length of its gradient in real space. */
+/* Distance to a round cone or a sphere in scaled space, divided by its gradient length in unscaled space. */
 static double cone_value(const solid *s, double x, double y, double z)
 {
     x *= s->inverse_wide;
@@ -74,14 +73,14 @@ static double cone_value(const solid *s, double x, double y, double z)
     return distance / sqrt(gx * gx + gy * gy + gz * gz);
 }
 
-/* Distance to a flat ellipse, less its thickness. */
+/* Distance to a flat ellipse minus its thickness. */
 static double leaf_value(const solid *s, double x, double y, double z, double thick)
 {
     double u = x * s->inverse_wide, v = y / s->ra, rho = sqrt(u * u + v * v) + 1e-12;
     double gx = u / rho * s->inverse_wide, gy = v / rho / s->ra;
-    double beside = (rho - 1.0) / sqrt(gx * gx + gy * gy);
-    if (beside <= 0.0) return fabs(z) - thick;
-    return sqrt(beside * beside + z * z) - thick;
+    double outside = (rho - 1.0) / sqrt(gx * gx + gy * gy);
+    if (outside <= 0.0) return fabs(z) - thick;
+    return sqrt(outside * outside + z * z) - thick;
 }
 
 static double cubic(const double c[4], double t, double *slope)
@@ -94,14 +93,14 @@ static double loft_value(const solid *s, double x, double y, double z)
 {
     double inside = y < s->first ? s->first : y > s->last ? s->last : y;
     int32_t i = 0;
-    while (i + 1 < s->piece_count && s->pieces[i + 1].start <= inside)
+    while (i + 1 < s->interval_count && s->intervals[i + 1].start <= inside)
         i++;
-    const loft_piece *piece = &s->pieces[i];
-    double t = inside - piece->start, cx_slope, cz_slope, rx_slope, rz_slope, square_slope;
-    double u = x - cubic(piece->x, t, &cx_slope), v = z - cubic(piece->z, t, &cz_slope);
-    double rx = cubic(u > 0.0 ? piece->right : piece->left, t, &rx_slope);
-    double rz = cubic(v > 0.0 ? piece->front : piece->back, t, &rz_slope);
-    double square = cubic(piece->square, t, &square_slope);
+    const loft_interval *interval = &s->intervals[i];
+    double t = inside - interval->start, cx_slope, cz_slope, rx_slope, rz_slope, square_slope;
+    double u = x - cubic(interval->x, t, &cx_slope), v = z - cubic(interval->z, t, &cz_slope);
+    double rx = cubic(u > 0.0 ? interval->right : interval->left, t, &rx_slope);
+    double rz = cubic(v > 0.0 ? interval->front : interval->back, t, &rz_slope);
+    double square = cubic(interval->square, t, &square_slope);
     u /= rx;
     v /= rz;
     double uu = u * u, vv = v * v, round = sqrt(uu + vv) + 1e-12, boxy = sqrt(sqrt(uu * uu + vv * vv)) + 1e-12;
@@ -129,13 +128,13 @@ static double solid_value(const solid *s, sup_vec3d p)
     double value = s->kind == SUP_SHAPE_LOFT   ? loft_value(s, x, y, z)
                    : s->kind == SUP_SHAPE_LEAF ? leaf_value(s, x, y, z, 1.0 / s->inverse_deep)
                                                : cone_value(s, x, y, z);
-    if (value < -s->thinnest) value = -s->thinnest; /* deep inside flat shapes the estimate is too steep */
-    /* Never nearer than the bounding sphere: what the grid of blocks relies on. */
+    if (value < -s->min_radius) value = -s->min_radius; /* deep inside flat shapes the estimate is too large */
+    /* Never less than the distance to the bounding sphere, as the culling grid assumes. */
     double outside = sup_v3_distance(p, s->centre) - s->radius;
     return value < outside ? outside : value;
 }
 
-/* Whether the whole shape is farther than `distance` away, judged by its bounding sphere. */
+/* Whether the bounding sphere of the shape is farther than `distance`. */
 static bool out_of_reach(const solid *s, sup_vec3d p, double distance)
 {
     sup_vec3d d = sup_v3_sub(p, s->centre);
@@ -143,7 +142,7 @@ static bool out_of_reach(const solid *s, sup_vec3d p, double distance)
     return apart < 0.0 || sup_v3_dot(d, d) > apart * apart;
 }
 
-/* Smooth minimum with a cubic transition: second derivatives stay continuous, so highlights do. */
+/* Smooth minimum with a cubic transition: continuous second derivatives, hence continuous highlights. */
 static double smooth_min(double a, double b, double width)
 {
     double low = a < b ? a : b, gap = a < b ? b - a : a - b;
@@ -152,7 +151,7 @@ static double smooth_min(double a, double b, double width)
     return low - h * h * h * width * (1.0 / 6.0);
 }
 
-/* --- The whole --- */
+/* --- Field --- */
 static void region_values(const sup_sculpture *s, const uint64_t *mask, sup_vec3d p, double *own)
 {
     for (int32_t r = 0; r < s->region_count; r++)
@@ -167,7 +166,7 @@ static void region_values(const sup_sculpture *s, const uint64_t *mask, sup_vec3
         }
 }
 
-static double whole_value(const sup_sculpture *s, const uint64_t *mask, sup_vec3d p)
+static double field_value(const sup_sculpture *s, const uint64_t *mask, sup_vec3d p)
 {
     double own[SUP_REGIONS_MAX * 2], children[SUP_REGIONS_MAX * 2], join[SUP_REGIONS_MAX * 2] = {0.0};
     region_values(s, mask, p, own);
@@ -203,7 +202,7 @@ static const uint64_t *mask_at(const sup_sculpture *s, sup_vec3d p)
 double sup_sculpture_value(const void *sculpture, sup_vec3d p)
 {
     const sup_sculpture *s = sculpture;
-    return whole_value(s, mask_at(s, p), p);
+    return field_value(s, mask_at(s, p), p);
 }
 
 double sup_sculpture_edge(const void *sculpture, sup_vec3d p)
@@ -232,8 +231,8 @@ void sup_sculpture_regions(const sup_sculpture *sculpture, sup_vec3d p, double *
     region_values(sculpture, mask_at(sculpture, p), p, distance);
 }
 
-/* --- Making ready --- */
-/* Slope of a column at section i: the parabola through its neighbours. */
+/* --- Construction --- */
+/* Slope of a column at section i, of the parabola through its neighbours. */
 static double column_slope(const sup_section *sections, int32_t count, int32_t i, size_t column)
 {
     const double *here = (const double *)&sections[i];
@@ -248,17 +247,17 @@ static double column_slope(const sup_section *sections, int32_t count, int32_t i
     return (a * lb + b * la) / (la + lb);
 }
 
-static const loft_piece *build_pieces(sup_arena *arena, const sup_shape *shape)
+static const loft_interval *build_intervals(sup_arena *arena, const sup_shape *shape)
 {
-    int32_t intervals = shape->section_count - 1;
-    loft_piece *pieces = sup_arena_alloc(arena, (size_t)intervals, sizeof *pieces);
-    if (pieces == NULL) return NULL;
-    for (int32_t i = 0; i < intervals; i++) {
+    int32_t count = shape->section_count - 1;
+    loft_interval *intervals = sup_arena_alloc(arena, (size_t)count, sizeof *intervals);
+    if (intervals == NULL) return NULL;
+    for (int32_t i = 0; i < count; i++) {
         const double *from = (const double *)&shape->sections[i], *to = (const double *)&shape->sections[i + 1];
-        double *columns[7] = {pieces[i].x,     pieces[i].z,    pieces[i].left,  pieces[i].right,
-                              pieces[i].front, pieces[i].back, pieces[i].square};
+        double *columns[7] = {intervals[i].x,     intervals[i].z,    intervals[i].left,  intervals[i].right,
+                              intervals[i].front, intervals[i].back, intervals[i].square};
         double length = to[0] - from[0];
-        pieces[i].start = from[0];
+        intervals[i].start = from[0];
         for (size_t c = 0; c < 7; c++) {
             double rise = (to[c + 1] - from[c + 1]) / length;
             double m0 = column_slope(shape->sections, shape->section_count, i, c + 1);
@@ -269,7 +268,7 @@ static const loft_piece *build_pieces(sup_arena *arena, const sup_shape *shape)
             columns[c][3] = (m0 + m1 - 2.0 * rise) / (length * length);
         }
     }
-    return pieces;
+    return intervals;
 }
 
 static void bound_loft(solid *s, const sup_shape *shape)
@@ -283,9 +282,9 @@ static void bound_loft(solid *s, const sup_shape *shape)
         widest = reach > widest ? reach : widest;
         x = c->left > c->right ? c->left : c->right;
         z = c->front > c->back ? c->front : c->back;
-        s->thinnest = s->thinnest > (x < z ? x : z) ? s->thinnest : (x < z ? x : z);
+        s->min_radius = s->min_radius > (x < z ? x : z) ? s->min_radius : (x < z ? x : z);
     }
-    widest *= 1.1; /* the cubics may overshoot their sections */
+    widest *= 1.1; /* the cubics may overshoot between sections */
     s->centre = sup_v3_madd(s->origin, 0.5 * (low + high), s->axis[1]);
     s->radius = sqrt(widest * widest + 0.25 * (high - low) * (high - low));
 }
@@ -293,9 +292,9 @@ static void bound_loft(solid *s, const sup_shape *shape)
 static void bound_cone(solid *s, double wide, double deep)
 {
     double scale = wide > deep ? wide : deep, thin = wide < deep ? wide : deep;
-    s->thinnest = thin * (s->ra > s->rb ? s->ra : s->rb);
+    s->min_radius = thin * (s->ra > s->rb ? s->ra : s->rb);
     if (s->kind != SUP_SHAPE_CONE) {
-        s->thinnest = thin < s->ra ? thin : s->ra;
+        s->min_radius = thin < s->ra ? thin : s->ra;
         s->centre = s->origin;
         s->radius = (scale > s->ra ? scale : s->ra) + (s->kind == SUP_SHAPE_LEAF ? deep : 0.0);
         return;
@@ -328,17 +327,17 @@ static bool build_solid(sup_arena *arena, const sup_shape *shape, solid *s)
     s->ra = shape->ra;
     s->rb = shape->rb;
     if (shape->kind == SUP_SHAPE_LOFT) {
-        s->pieces = build_pieces(arena, shape);
-        s->piece_count = shape->section_count - 1;
+        s->intervals = build_intervals(arena, shape);
+        s->interval_count = shape->section_count - 1;
         s->first = shape->sections[0].along;
         s->last = shape->sections[shape->section_count - 1].along;
         s->cap_low = shape->ra;
         s->cap_high = shape->rb;
         bound_loft(s, shape);
-        return s->pieces != NULL;
+        return s->intervals != NULL;
     }
     s->length = shape->kind == SUP_SHAPE_CONE ? sup_v3_length(along) : 0.0;
-    if (s->length <= fabs(s->ra - s->rb)) s->length = 0.0; /* one sphere holds the other */
+    if (s->length <= fabs(s->ra - s->rb)) s->length = 0.0; /* one sphere contains the other */
     s->sine = s->length > 0.0 ? (s->ra - s->rb) / s->length : 0.0;
     s->cosine = sqrt(1.0 - s->sine * s->sine);
     bound_cone(s, wide, deep);
@@ -357,13 +356,13 @@ static bool build_solids(sup_sculpture *s, const sup_sculpture_def *def)
         if (!build_solid(&s->arena, &def->shapes[i], item)) return false;
         bool middle = fabs(item->centre.x) < 1e-9 && !def->regions[item->region].paired;
         if (!def->mirrored || middle) continue;
-        solid *twin = &s->solids[s->solid_count++];
-        *twin = *item;
-        twin->origin = mirror(item->origin);
-        twin->centre = mirror(item->centre);
+        solid *mirror_joint = &s->solids[s->solid_count++];
+        *mirror_joint = *item;
+        mirror_joint->origin = mirror(item->origin);
+        mirror_joint->centre = mirror(item->centre);
         for (int k = 0; k < 3; k++)
-            twin->axis[k] = mirror(item->axis[k]);
-        if (def->regions[item->region].paired) twin->region += def->region_count;
+            mirror_joint->axis[k] = mirror(item->axis[k]);
+        if (def->regions[item->region].paired) mirror_joint->region += def->region_count;
     }
     return true;
 }
@@ -393,16 +392,16 @@ static void build_regions(sup_sculpture *s, const sup_sculpture_def *def)
         s->reach[r] += widest[r];
 }
 
-/* Which shapes of `candidates` can matter within `radius` of the point `centre`. */
+/* The shapes of `candidates` that can affect the field within `radius` of `centre`. */
 static void cull(const sup_sculpture *s, const uint64_t *candidates, sup_vec3d centre, double radius, uint64_t *mask)
 {
-    double reach = fabs(whole_value(s, candidates, centre)) + STEEPEST * radius;
+    double reach = fabs(field_value(s, candidates, centre)) + MAX_GRADIENT * radius;
     for (int w = 0; w < MASK_WORDS; w++) {
         mask[w] = 0;
         for (uint64_t bits = candidates[w]; bits != 0; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits);
             const solid *item = &s->solids[w * 64 + bit];
-            double near = solid_value(item, centre) - STEEPEST * radius;
+            double near = solid_value(item, centre) - MAX_GRADIENT * radius;
             double sphere = sup_v3_distance(centre, item->centre) - item->radius - radius;
             if ((near > sphere ? near : sphere) <= reach + s->reach[item->region]) mask[w] |= (uint64_t)1 << bit;
         }
@@ -425,7 +424,7 @@ static void cull_coarse(void *work, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         sup_vec3d centre = sup_v3_add(coarse_corner(s, i), sup_v3(0.5 * edge, 0.5 * edge, 0.5 * edge));
-        s->coarse_value[i] = whole_value(s, s->all, centre);
+        s->coarse_value[i] = field_value(s, s->all, centre);
         cull(s, s->all, centre, edge * HALF_DIAGONAL, s->masks + (size_t)i * MASK_WORDS);
     }
 }
@@ -446,7 +445,7 @@ static void cull_fine(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* Coarse blocks that the surface may meet get finer ones. */
+/* Refines the coarse cells that the surface may intersect. */
 static bool build_grid(sup_sculpture *s, const sup_sculpture_def *def)
 {
     double extent[3] = {def->upper.x - def->lower.x, def->upper.y - def->lower.y, def->upper.z - def->lower.z};
@@ -466,7 +465,7 @@ static bool build_grid(sup_sculpture *s, const sup_sculpture_def *def)
     sup_parallel(def->context, coarse, 4, cull_coarse, s);
     total = coarse;
     for (int32_t i = 0; i < coarse; i++) {
-        bool met = fabs(s->coarse_value[i]) <= STEEPEST * s->block * COARSE * HALF_DIAGONAL;
+        bool met = fabs(s->coarse_value[i]) <= MAX_GRADIENT * s->block * COARSE * HALF_DIAGONAL;
         s->coarse_first[i] = met ? total : -1;
         if (met) total += COARSE * COARSE * COARSE;
     }

@@ -39,7 +39,7 @@ static sup_vec3d apply_cofactor(const part_map *map, sup_vec3d n)
 static bool morph_offsets(const sup_character *character, const sup_morph *morph, const part_map *map, int32_t vertex,
                           float offsets[6])
 {
-    int64_t local = 3 * (int64_t)(vertex - character->primitives[morph->part].vertex_first);
+    int64_t local = 3 * (int64_t)(vertex - character->primitives[morph->primitive].vertex_first);
     memset(offsets, 0, 6 * sizeof *offsets);
     if (morph->positions != NULL)
         sup_v3_store(offsets, sup_affine_vector(map->linear, sup_v3_load(morph->positions + local)));
@@ -66,7 +66,7 @@ static sup_result push_window(const sup_rig *rig, const sup_skin_builder *b, int
                               const part_map *map, morph_arrays *arrays, sup_error *error)
 {
     const sup_morph *morph = &rig->character->morphs[m];
-    const sup_primitive *part = &rig->character->primitives[morph->part];
+    const sup_primitive *part = &rig->character->primitives[morph->primitive];
     int32_t begin = window * SUP_SKIN_WINDOW, past = part->vertex_first + part->vertex_count;
     int32_t *first = sup_array_push(arrays->allocator, &arrays->first, 1);
     if (first == NULL || arrays->slot.count > INT32_MAX) return sup_fail_memory(error, "the morph targets");
@@ -130,7 +130,7 @@ sup_result sup_skin_add_morphs(const sup_rig *rig, const sup_skin_builder *b, su
                            .extent = sup_arena_alloc(&arena, count, sizeof(float))};
     sup_result result = maps != NULL && arrays.extent != NULL ? SUP_OK : sup_fail_memory(error, "the morph targets");
     for (size_t m = 0; m < count && result == SUP_OK; m++)
-        maps[m] = make_part_map(rig->primitive_bind[character->morphs[m].part]);
+        maps[m] = make_part_map(rig->primitive_bind[character->morphs[m].primitive]);
     for (int32_t window = 0; window < b->window_count; window++)
         for (int32_t m = 0; m < character->morph_count && result == SUP_OK; m++)
             result = push_window(rig, b, window, m, &maps[m], &arrays, error);

@@ -5,16 +5,16 @@
 #include "geometry/normals.h"
 #include "upsample/mls.h"
 
-enum { VERTEX_GRAIN = 64, WALK_MAX = 256, NEAR_MAX = 192, RINGS = 3, LEAST_NEIGHBOURS = 5 };
+enum { VERTEX_GRAIN = 64, WALK_MAX = 256, NEAR_MAX = 192, RINGS = 3, MIN_NEIGHBOURS = 5 };
 
 typedef struct embed_work {
     const sup_tetmesh *mesh;
     const float *positions, *normals;
     sup_embedding *out;
     sup_bvh surface;
-    int32_t *first, *linked; /* vertices that share an edge with one: [first, next) of linked */
-    uint8_t *kind;           /* [vertex_count] 0 smooth, 1 linear, 2 plain */
-    float *noise;            /* [vertex_count] */
+    int32_t *first, *neighbours; /* neighbours of vertex v along edges: [first[v], first[v + 1]) of neighbours */
+    uint8_t *kind;               /* [vertex_count] 0 quadratic, 1 linear, 2 barycentric */
+    float *noise;                /* [vertex_count] */
 } embed_work;
 
 static sup_vec3d point_of(const sup_tetmesh *mesh, int32_t v)
@@ -23,7 +23,7 @@ static sup_vec3d point_of(const sup_tetmesh *mesh, int32_t v)
 }
 
 /* Barycentric coordinates of p in tetrahedron t. */
-static void coordinates(const sup_tetmesh *mesh, int32_t t, sup_vec3d p, double share[4])
+static void coordinates(const sup_tetmesh *mesh, int32_t t, sup_vec3d p, double weights[4])
 {
     const int32_t *tet = mesh->tets + 4 * (size_t)t;
     sup_vec3d o = point_of(mesh, tet[0]), d = sup_v3_sub(p, o), e[3];
@@ -31,8 +31,8 @@ static void coordinates(const sup_tetmesh *mesh, int32_t t, sup_vec3d p, double 
         e[k] = sup_v3_sub(point_of(mesh, tet[k + 1]), o);
     double volume = sup_v3_dot(e[0], sup_v3_cross(e[1], e[2]));
     for (int k = 0; k < 3; k++)
-        share[k + 1] = sup_v3_dot(d, sup_v3_cross(e[(k + 1) % 3], e[(k + 2) % 3])) / volume;
-    share[0] = 1.0 - share[1] - share[2] - share[3];
+        weights[k + 1] = sup_v3_dot(d, sup_v3_cross(e[(k + 1) % 3], e[(k + 2) % 3])) / volume;
+    weights[0] = 1.0 - weights[1] - weights[2] - weights[3];
 }
 
 typedef struct facing {
@@ -47,9 +47,9 @@ static bool faces_along(void *user, int32_t triangle)
     return sup_v3_dot(sup_triangle_cross(mesh->positions, mesh->triangles + 3 * (size_t)triangle), f->normal) > 0.0;
 }
 
-/* Walks from the face nearest to p through the tetrahedra, always across the face p is furthest behind. A walk that
- * would leave has found nothing inside: the tetrahedron of the face it is then. */
-static int32_t locate(const embed_work *w, int32_t v, sup_vec3d p, double share[4], double *outside)
+/* Walks from the face nearest to p through the tetrahedra, always across the face that p is farthest behind. If the
+ * walk would leave the mesh, p is outside: then the tetrahedron of the nearest face is used. */
+static int32_t locate(const embed_work *w, int32_t v, sup_vec3d p, double weights[4], double *outside)
 {
     sup_bvh_nearest at = {.triangle = -1};
     if (w->normals != NULL) {
@@ -59,17 +59,17 @@ static int32_t locate(const embed_work *w, int32_t v, sup_vec3d p, double share[
     if (at.triangle < 0) at = sup_bvh_closest(&w->surface, p, INFINITY);
     int32_t start = w->mesh->triangle_tet[at.triangle], t = start;
     for (int step = 0; step < WALK_MAX && t >= 0; step++) {
-        coordinates(w->mesh, t, p, share);
-        int least = 0;
+        coordinates(w->mesh, t, p, weights);
+        int smallest = 0;
         for (int k = 1; k < 4; k++)
-            if (share[k] < share[least]) least = k;
-        if (share[least] >= 0.0) {
+            if (weights[k] < weights[smallest]) smallest = k;
+        if (weights[smallest] >= 0.0) {
             *outside = 0.0;
             return t;
         }
-        t = w->mesh->neighbours[4 * (size_t)t + (size_t)least];
+        t = w->mesh->neighbours[4 * (size_t)t + (size_t)smallest];
     }
-    coordinates(w->mesh, start, p, share);
+    coordinates(w->mesh, start, p, weights);
     *outside = at.distance;
     return start;
 }
@@ -79,7 +79,7 @@ typedef struct candidate {
     double distance;
 } candidate;
 
-/* Vertices within RINGS edges of a tetrahedron, as many as there is room for. */
+/* Vertices within RINGS edges of a tetrahedron, up to NEAR_MAX. */
 static int32_t gather(const embed_work *w, int32_t t, candidate list[NEAR_MAX])
 {
     int32_t count = 0, begin = 0;
@@ -90,9 +90,9 @@ static int32_t gather(const embed_work *w, int32_t t, candidate list[NEAR_MAX])
         for (int32_t i = begin; i < end; i++)
             for (int32_t n = w->first[list[i].vertex]; n < w->first[list[i].vertex + 1] && count < NEAR_MAX; n++) {
                 int32_t j = 0;
-                while (j < count && list[j].vertex != w->linked[n])
+                while (j < count && list[j].vertex != w->neighbours[n])
                     j++;
-                if (j == count) list[count++].vertex = w->linked[n];
+                if (j == count) list[count++].vertex = w->neighbours[n];
             }
         begin = end;
         if (count > 2 * SUP_EMBED_SLOTS) break;
@@ -100,7 +100,7 @@ static int32_t gather(const embed_work *w, int32_t t, candidate list[NEAR_MAX])
     return count;
 }
 
-/* The nearest SUP_EMBED_SLOTS + 1 to the front, by distance, then vertex. */
+/* Sorts the nearest SUP_EMBED_SLOTS + 1 to the front, by distance, then vertex. */
 static void sort_nearest(const embed_work *w, sup_vec3d p, candidate *list, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
@@ -111,15 +111,15 @@ static void sort_nearest(const embed_work *w, sup_vec3d p, candidate *list, int3
             if (list[j].distance < list[best].distance ||
                 (list[j].distance == list[best].distance && list[j].vertex < list[best].vertex))
                 best = j;
-        candidate kept = list[i];
+        candidate swapped = list[i];
         list[i] = list[best];
-        list[best] = kept;
+        list[best] = swapped;
     }
 }
 
-/* Weights in double; 0 quadratic, 1 linear, 2 none. */
-static uint8_t weigh(const embed_work *w, sup_vec3d p, const candidate *list, int32_t count, double *weights,
-                     int32_t *used)
+/* Weights in double; returns 0 for quadratic, 1 for linear, 2 if there are none. */
+static uint8_t compute_weights(const embed_work *w, sup_vec3d p, const candidate *list, int32_t count, double *weights,
+                               int32_t *used)
 {
     sup_mls mls = {0};
     double radius = count > SUP_EMBED_SLOTS ? list[SUP_EMBED_SLOTS].distance : 1.25 * list[count - 1].distance;
@@ -132,7 +132,7 @@ static uint8_t weigh(const embed_work *w, sup_vec3d p, const candidate *list, in
     }
     bool reduced = false;
     *used = mls.count;
-    if (mls.count < LEAST_NEIGHBOURS) return 2;
+    if (mls.count < MIN_NEIGHBOURS) return 2;
     if (sup_mls_position(&mls, SUP_EMBED_NOISE, weights, &reduced) < 0) {
         if (sup_mls_position(&mls, SUP_EMBED_NOISE_MAX, weights, &reduced) < 0) return 2;
         reduced = true;
@@ -148,33 +148,33 @@ static void embed_vertex(embed_work *w, int32_t v)
 {
     sup_embedding *out = w->out;
     sup_vec3d p = sup_v3_load(w->positions + 3 * (size_t)v);
-    double share[4], outside, weights[SUP_MLS_MAX];
+    double barycentric[4], outside, weights[SUP_MLS_MAX];
     candidate list[NEAR_MAX];
-    int32_t t = locate(w, v, p, share, &outside), used = 4, largest = 0;
+    int32_t t = locate(w, v, p, barycentric, &outside), used = 4, largest = 0;
     out->tet[v] = t;
     out->outside[v] = (float)outside;
     for (size_t k = 0; k < 4; k++)
-        out->barycentric[4 * (size_t)v + k] = (float)share[k];
+        out->barycentric[4 * (size_t)v + k] = (float)barycentric[k];
     int32_t count = gather(w, t, list);
     sort_nearest(w, p, list, count);
-    w->kind[v] = weigh(w, p, list, count, weights, &used);
+    w->kind[v] = compute_weights(w, p, list, count, weights, &used);
     if (w->kind[v] == 2) {
         used = 4;
-        memcpy(weights, share, sizeof share);
+        memcpy(weights, barycentric, sizeof barycentric);
         for (int k = 0; k < 4; k++)
             list[k].vertex = w->mesh->tets[4 * (size_t)t + (size_t)k];
     }
     int32_t *index = out->index + (size_t)v * SUP_EMBED_SLOTS;
     float *weight = out->weight + (size_t)v * SUP_EMBED_SLOTS;
-    double left = 1.0;
+    double remainder = 1.0;
     for (int32_t i = 0; i < SUP_EMBED_SLOTS; i++) {
         index[i] = list[i < used ? i : 0].vertex;
         weight[i] = i < used ? (float)weights[i] : 0.0f;
-        left -= (double)weight[i];
+        remainder -= (double)weight[i];
         if (fabsf(weight[i]) > fabsf(weight[largest])) largest = i;
         w->noise[v] += fabsf(weight[i]);
     }
-    weight[largest] += (float)left; /* the sum is kept: far from the origin it matters most */
+    weight[largest] += (float)remainder; /* keeps the sum exact: errors would grow with the distance from the origin */
 }
 
 static void embed_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -184,16 +184,16 @@ static void embed_vertices(void *work, int32_t begin, int32_t end, int32_t worke
         embed_vertex(work, v);
 }
 
-/* Neighbours along edges: both ends of the edges of all tetrahedra, each once. */
-static bool link_vertices(embed_work *w, sup_arena *scratch)
+/* Neighbours along the edges of all tetrahedra, each once. */
+static bool find_neighbours(embed_work *w, sup_arena *scratch)
 {
     const sup_tetmesh *mesh = w->mesh;
     size_t entries = 12 * (size_t)mesh->tet_count;
     int32_t *first = sup_arena_alloc(scratch, (size_t)mesh->vertex_count + 2, sizeof *first);
     int32_t *all = sup_arena_alloc(scratch, entries, sizeof *all);
     w->first = sup_arena_alloc(scratch, (size_t)mesh->vertex_count + 1, sizeof *w->first);
-    w->linked = sup_arena_alloc(scratch, entries, sizeof *w->linked);
-    if (first == NULL || all == NULL || w->first == NULL || w->linked == NULL) return false;
+    w->neighbours = sup_arena_alloc(scratch, entries, sizeof *w->neighbours);
+    if (first == NULL || all == NULL || w->first == NULL || w->neighbours == NULL) return false;
     for (size_t i = 0; i < 4 * (size_t)mesh->tet_count; i++)
         first[mesh->tets[i] + 2] += 3;
     for (int32_t v = 0; v < mesh->vertex_count; v++)
@@ -206,9 +206,9 @@ static bool link_vertices(embed_work *w, sup_arena *scratch)
         w->first[v] = count;
         for (int32_t i = first[v]; i < first[v + 1]; i++) {
             int32_t j = w->first[v];
-            while (j < count && w->linked[j] != all[i])
+            while (j < count && w->neighbours[j] != all[i])
                 j++;
-            if (j == count) w->linked[count++] = all[i];
+            if (j == count) w->neighbours[count++] = all[i];
         }
     }
     w->first[mesh->vertex_count] = count;
@@ -236,17 +236,17 @@ sup_result sup_embed(const sup_context *context, const sup_tetmesh *mesh, int32_
     for (int64_t i = 0; i < 3 * (int64_t)vertex_count; i++)
         if (!isfinite(positions[i]))
             return sup_fail(error, SUP_ERROR_DATA, "embed.position", "",
-                            "Vertex %lld of the skin is not at a finite place.", (long long)(i / 3));
+                            "Vertex %lld of the skin has a position that is not finite.", (long long)(i / 3));
     sup_embedding made = {.vertex_count = vertex_count, .arena = sup_arena_create(&context->allocator)};
     sup_arena scratch = sup_arena_create(&context->allocator);
     embed_work w = {.mesh = mesh, .positions = positions, .normals = normals, .out = &made};
     sup_result result =
         sup_bvh_create(context, mesh->positions, mesh->triangle_count, mesh->triangles, &w.surface, error);
     if (result == SUP_OK) {
-        if (reserve(&w, &scratch) && link_vertices(&w, &scratch))
+        if (reserve(&w, &scratch) && find_neighbours(&w, &scratch))
             sup_parallel(context, vertex_count, VERTEX_GRAIN, embed_vertices, &w);
         else
-            result = sup_fail_memory(error, "how the skin rides on its inside");
+            result = sup_fail_memory(error, "the embedding of the skin");
         sup_bvh_free(&w.surface);
     }
     for (int32_t v = 0; v < vertex_count && result == SUP_OK; v++) {

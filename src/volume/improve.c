@@ -3,38 +3,38 @@
 
 enum { NEIGHBOURS_MAX = 96, STEPS = 4 };
 
-static const double good_surface = 0.30; /* sine of 17 degrees: fitting the skin may cost as much */
-static const double good_inside = 0.55;  /* sine of 33 degrees: enough to smooth for evenness alone */
-static const double near_skin = 0.75;    /* leaves: further away a vertex spans a hole, and is not pulled */
+static const double good_surface = 0.30; /* sine of 17 degrees: minimum quality kept when fitting the skin */
+static const double good_inside = 0.55;  /* sine of 33 degrees: enough to smooth for uniformity alone */
+static const double near_skin = 0.75;    /* leaves: a vertex farther away spans a hole and is not attracted */
 
 typedef struct improver {
     const sup_solid *solid;
-    sup_stuffing *mesh;
+    sup_isosurface_stuffing *mesh;
     int32_t *first, *around; /* tetrahedra of a vertex: [first, next) of around, 4 tet + corner */
     uint8_t *surface_edge;   /* [tet_count] bits of the edges that lie in the surface */
 } improver;
 
 double sup_tet_quality(const sup_vec3d p[4])
 {
-    /* Normals of the faces opposite to 0, 1, 2, 3, twice their areas, all pointing inwards or all outwards. */
+    /* Normals of the faces opposite to 0, 1, 2, 3, with twice their areas as lengths, all inward or all outward. */
     sup_vec3d e1 = sup_v3_sub(p[1], p[0]), e2 = sup_v3_sub(p[2], p[0]), e3 = sup_v3_sub(p[3], p[0]);
     sup_vec3d n1 = sup_v3_cross(e2, e3), n2 = sup_v3_cross(e3, e1), n3 = sup_v3_cross(e1, e2);
     sup_vec3d n0 = sup_v3_scale(sup_v3_add(sup_v3_add(n1, n2), n3), -1.0);
-    double volume = sup_v3_dot(e1, n1); /* six times */
+    double volume = sup_v3_dot(e1, n1); /* six times the volume */
     const sup_vec3d n[4] = {n0, n1, n2, n3};
-    double area[4], least = INFINITY;
+    double area[4], smallest = INFINITY;
     for (int i = 0; i < 4; i++)
         area[i] = sup_v3_dot(n[i], n[i]);
-    /* sin at edge ij = 3 V l / (2 A A'), the faces being those opposite to the other two corners */
+    /* sine at edge ij = 3 V l / (2 A A') with the faces opposite to the other two corners */
     for (int i = 0; i < 4; i++)
         for (int j = i + 1; j < 4; j++) {
             int k = i == 0 ? (j == 1 ? 2 : 1) : 0, l = 6 - i - j - k;
             sup_vec3d edge = sup_v3_sub(p[j], p[i]);
             double square = sup_v3_dot(edge, edge) / (area[k] * area[l]);
             if (!(square > 0.0)) return 0.0;
-            least = fmin(least, square);
+            smallest = fmin(smallest, square);
         }
-    return volume * sqrt(least);
+    return volume * sqrt(smallest);
 }
 
 static double worst_around(const improver *m, int32_t v, sup_vec3d at)
@@ -50,7 +50,7 @@ static double worst_around(const improver *m, int32_t v, sup_vec3d at)
     return worst;
 }
 
-/* Mean of the other corners of the tetrahedra of v; of those in the surface alone for a vertex of it. */
+/* Mean of the other corners of the tetrahedra of v; for a surface vertex only of those on the surface. */
 static bool mean_neighbour(const improver *m, int32_t v, sup_vec3d *mean)
 {
     static const int8_t edge_of[4][4] = {{-1, 0, 1, 2}, {0, -1, 3, 4}, {1, 3, -1, 5}, {2, 4, 5, -1}};
@@ -69,13 +69,13 @@ static bool mean_neighbour(const improver *m, int32_t v, sup_vec3d *mean)
     return total > 0.0;
 }
 
-/* Tries the whole way to a place, then half of it and so on. */
+/* Tries the full step to a position, then half of it and so on. */
 static bool try_move(improver *m, int32_t v, sup_vec3d to, double good, double *worst)
 {
     sup_vec3d from = m->mesh->positions[v];
-    double part = 1.0;
-    for (int step = 0; step < STEPS; step++, part *= 0.5) {
-        sup_vec3d at = sup_v3_lerp(from, to, part);
+    double fraction = 1.0;
+    for (int step = 0; step < STEPS; step++, fraction *= 0.5) {
+        sup_vec3d at = sup_v3_lerp(from, to, fraction);
         double quality = worst_around(m, v, at);
         if (!(quality > *worst || quality >= good)) continue;
         m->mesh->positions[v] = at;
@@ -94,7 +94,7 @@ static void improve_vertex(improver *m, int32_t v)
         try_move(m, v, mean, good_inside, &worst);
         return;
     }
-    /* To the skin as far as the shape allows, along it only for the shape: else tips of fingers would shrink. */
+    /* To the skin as far as quality allows, and along it only for quality: otherwise fingertips would shrink. */
     sup_bvh_nearest skin = sup_bvh_closest(&m->solid->bvh, at, near_skin * size);
     if (skin.triangle >= 0) {
         try_move(m, v, skin.point, good_surface, &worst);
@@ -103,7 +103,8 @@ static void improve_vertex(improver *m, int32_t v)
     try_move(m, v, skin.triangle >= 0 ? skin.point : mean, 1.0, &worst);
 }
 
-/* Marks the edges of faces that belong to one tetrahedron; they are found by the tetrahedra around their least corner. */
+/* Marks the edges of faces that belong to one tetrahedron only; faces are matched through the tetrahedra around their
+ * lowest corner. */
 static void mark_surface(improver *m)
 {
     static const int8_t face[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
@@ -125,8 +126,8 @@ static void mark_surface(improver *m)
         }
 }
 
-sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t rounds, sup_stuffing *stuffing,
-                       sup_error *error)
+sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32_t passes,
+                       sup_isosurface_stuffing *stuffing, sup_error *error)
 {
     improver m = {.solid = solid, .mesh = stuffing};
     sup_arena scratch = sup_arena_create(&context->allocator);
@@ -143,10 +144,10 @@ sup_result sup_improve(const sup_context *context, const sup_solid *solid, int32
         for (size_t i = 0; i < corners; i++)
             m.around[m.first[stuffing->tets[i] + 1]++] = (int32_t)i;
         mark_surface(&m);
-        for (int32_t round = 0; round < rounds; round++)
+        for (int32_t pass = 0; pass < passes; pass++)
             for (int32_t v = 0; v < stuffing->vertex_count; v++)
                 improve_vertex(&m, v);
     }
     sup_arena_destroy(&scratch);
-    return ok ? SUP_OK : sup_fail_memory(error, "better tetrahedra");
+    return ok ? SUP_OK : sup_fail_memory(error, "the improvement of tetrahedra");
 }

@@ -1,27 +1,27 @@
-/* isosurface_stuffing.c - cut points, warping and stencils; see isosurface_stuffing.h for what it is based on. */
+/* isosurface_stuffing.c - cut points, warping and stencils; see isosurface_stuffing.h for the paper. */
 #include "volume/isosurface_stuffing.h"
 
 #include <stdlib.h>
 
 enum { VERTEX_GRAIN = 64, EDGE_GRAIN = 64, NONE = -1, CUT_STEPS = 3 };
 
-/* Table 1 of the paper, for bounds of 10.7 and 164.8 degrees; edges of the lattice that are not in the body-centred
- * cubic lattice run along the diagonals of faces. */
+/* Table 1 of the paper, for bounds of 10.7 and 164.8 degrees; lattice edges that are not in the body-centred cubic
+ * lattice run along the diagonals of faces. */
 static const double alpha_long = 0.24999, alpha_short = 0.41189, alpha_diagonal = 0.3;
-static const double reach = 3.0; /* leaves: distances are not needed further away */
+static const double reach = 3.0; /* leaves: distances farther away are not needed */
 
-typedef struct stuff_work {
+typedef struct stuffing_work {
     const sup_solid *solid;
     const sup_lattice *lattice;
     double *value;       /* [vertex_count] negative inside, 0 once warped */
     sup_vec3d *position; /* [vertex_count] moved by warping */
-    double *cut;         /* [edge_count] place of the cut point from the first vertex to the second, -1 for none */
-    int32_t *out_vertex; /* [vertex_count] number in the result, NONE */
+    double *cut; /* [edge_count] position of the cut point from the first to the second vertex in [0, 1], -1 for none */
+    int32_t *out_vertex; /* [vertex_count] index in the result, NONE */
     int32_t *out_cut;    /* [edge_count] */
     sup_array tets, positions, sizes, surface;
     sup_allocator allocator;
     bool failed;
-} stuff_work;
+} stuffing_work;
 
 static double leaf_size(const sup_lattice *l, int32_t v)
 {
@@ -30,23 +30,23 @@ static double leaf_size(const sup_lattice *l, int32_t v)
 
 static void evaluate_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    stuff_work *w = work;
+    stuffing_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
         double size = leaf_size(w->lattice, v);
         w->position[v] = sup_lattice_position(w->lattice, v);
         sup_solid_nearest at = sup_solid_distance(w->solid, w->position[v], reach * size);
         w->value[v] = at.distance;
-        double least = 1e-9 * size; /* zero is for warped vertices */
-        if (w->lattice->thread[v] && at.distance > -least)
-            w->value[v] = -least;
-        else if (w->lattice->gap[v] ? at.distance < least : at.distance == 0.0)
-            w->value[v] = least;
+        double minimum = 1e-9 * size; /* zero is reserved for warped vertices */
+        if (w->lattice->thread[v] && at.distance > -minimum)
+            w->value[v] = -minimum;
+        else if (w->lattice->gap[v] ? at.distance < minimum : at.distance == 0.0)
+            w->value[v] = minimum;
     }
 }
 
-/* Where the value changes its sign: false position, with halving where it does not close in. */
-static double find_cut(const stuff_work *w, int32_t a, int32_t b)
+/* Where the value changes its sign: regula falsi with bisection where it converges slowly. */
+static double find_cut(const stuffing_work *w, int32_t a, int32_t b)
 {
     double low = 0.0, high = 1.0, f_low = w->value[a], f_high = w->value[b];
     double limit = 2.0 * sup_v3_distance(w->position[a], w->position[b]);
@@ -69,7 +69,7 @@ static double find_cut(const stuff_work *w, int32_t a, int32_t b)
 
 static void cut_edges(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    stuff_work *w = work;
+    stuffing_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t e = begin; e < end; e++) {
         int32_t a = w->lattice->edges[2 * (size_t)e], b = w->lattice->edges[2 * (size_t)e + 1];
@@ -78,8 +78,8 @@ static void cut_edges(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* alpha of an edge at one of its ends: by its direction, and less of an edge that is longer than those of the smallest
- * leaf at that end, whose tetrahedra would not bear more. */
+/* alpha of an edge at one of its ends: by its direction, and smaller for an edge longer than those of the smallest leaf
+ * at that end, whose tetrahedra would degenerate. */
 static double alpha_of(const sup_lattice *l, int32_t e, int32_t end)
 {
     const int32_t *a = l->vertices + 3 * (size_t)l->edges[2 * (size_t)e];
@@ -101,25 +101,25 @@ static double edge_length(const sup_lattice *l, int32_t e)
                            sup_lattice_position(l, l->edges[2 * (size_t)e + 1]));
 }
 
-/* Vertices that warping must leave alone: it would take the last of a thin part, or join what a gap parts. */
-static bool stays(const stuff_work *w, int32_t v)
+/* Vertices that warping must not move: it would remove the last one of a thin feature, or close a gap. */
+static bool is_fixed(const stuffing_work *w, int32_t v)
 {
     return w->lattice->thread[v] || w->lattice->gap[v];
 }
 
-/* Cut points too near to such a vertex are pushed away from it. */
-static void push_cuts(stuff_work *w)
+/* Cut points too near to such a vertex are moved away from it. */
+static void push_cuts(stuffing_work *w)
 {
     for (int32_t e = 0; e < w->lattice->edge_count; e++) {
         if (w->cut[e] < 0.0) continue;
         int32_t a = w->lattice->edges[2 * (size_t)e], b = w->lattice->edges[2 * (size_t)e + 1];
-        if (stays(w, a)) w->cut[e] = fmax(w->cut[e], alpha_of(w->lattice, e, a));
-        if (stays(w, b)) w->cut[e] = fmin(w->cut[e], 1.0 - alpha_of(w->lattice, e, b));
+        if (is_fixed(w, a)) w->cut[e] = fmax(w->cut[e], alpha_of(w->lattice, e, a));
+        if (is_fixed(w, b)) w->cut[e] = fmin(w->cut[e], 1.0 - alpha_of(w->lattice, e, b));
     }
 }
 
-/* The nearest cut point that is too near to v, NONE when there is none. */
-static int32_t worst_cut(const stuff_work *w, int32_t v, const int32_t *first, const int32_t *around)
+/* The nearest cut point that is too near to v, NONE if there is none. */
+static int32_t worst_cut(const stuffing_work *w, int32_t v, const int32_t *first, const int32_t *around)
 {
     int32_t worst = NONE;
     double nearest = INFINITY;
@@ -135,8 +135,8 @@ static int32_t worst_cut(const stuff_work *w, int32_t v, const int32_t *first, c
     return worst;
 }
 
-/* In the order of the vertices: a warp takes cut points away and never makes a new vertex too near to one. */
-static bool warp_vertices(stuff_work *w, sup_arena *scratch)
+/* In the order of the vertices: a warp removes cut points and never creates one too near to another vertex. */
+static bool warp_vertices(stuffing_work *w, sup_arena *scratch)
 {
     const sup_lattice *l = w->lattice;
     int32_t *first = sup_arena_alloc(scratch, (size_t)l->vertex_count + 2, sizeof *first);
@@ -149,7 +149,7 @@ static bool warp_vertices(stuff_work *w, sup_arena *scratch)
     for (size_t i = 0; i < 2 * (size_t)l->edge_count; i++)
         around[first[l->edges[i] + 1]++] = (int32_t)(i / 2);
     for (int32_t v = 0; v < l->vertex_count; v++) {
-        if (stays(w, v)) continue;
+        if (is_fixed(w, v)) continue;
         int32_t e = worst_cut(w, v, first, around);
         if (e < 0) continue;
         w->position[v] = sup_v3_lerp(sup_lattice_position(l, l->edges[2 * (size_t)e]),
@@ -162,7 +162,7 @@ static bool warp_vertices(stuff_work *w, sup_arena *scratch)
 }
 
 /* --- Stencils --- */
-static int32_t new_vertex(stuff_work *w, sup_vec3d p, double size, bool on_surface)
+static int32_t new_vertex(stuffing_work *w, sup_vec3d p, double size, bool on_surface)
 {
     sup_vec3d *to = sup_array_push(&w->allocator, &w->positions, 1);
     float *side = sup_array_push(&w->allocator, &w->sizes, 1);
@@ -177,14 +177,14 @@ static int32_t new_vertex(stuff_work *w, sup_vec3d p, double size, bool on_surfa
     return (int32_t)w->positions.count - 1;
 }
 
-static int32_t use_vertex(stuff_work *w, int32_t v)
+static int32_t use_vertex(stuffing_work *w, int32_t v)
 {
     if (w->out_vertex[v] == NONE)
         w->out_vertex[v] = new_vertex(w, w->position[v], leaf_size(w->lattice, v), w->value[v] == 0.0);
     return w->out_vertex[v];
 }
 
-static int32_t use_cut(stuff_work *w, int32_t e)
+static int32_t use_cut(stuffing_work *w, int32_t e)
 {
     if (w->out_cut[e] == NONE) {
         int32_t a = w->lattice->edges[2 * (size_t)e], b = w->lattice->edges[2 * (size_t)e + 1];
@@ -194,7 +194,7 @@ static int32_t use_cut(stuff_work *w, int32_t e)
     return w->out_cut[e];
 }
 
-static void write_tet(stuff_work *w, int32_t a, int32_t b, int32_t c, int32_t d)
+static void write_tet(stuffing_work *w, int32_t a, int32_t b, int32_t c, int32_t d)
 {
     int32_t *tet = sup_array_push(&w->allocator, &w->tets, 1);
     const int32_t made[4] = {a, b, c, d};
@@ -204,7 +204,7 @@ static void write_tet(stuff_work *w, int32_t a, int32_t b, int32_t c, int32_t d)
         memcpy(tet, made, sizeof made);
 }
 
-/* A tetrahedron being cut: vertices of the lattice, and which edge joins two of them. */
+/* A tetrahedron to be cut: lattice vertices, and the edges that join them. */
 typedef struct stencil {
     int32_t v[4];
     int32_t edge[4][4];
@@ -227,7 +227,7 @@ static void swap_corners(stencil *s, int i, int j)
     }
 }
 
-/* Squared length of an edge in the lattice, units. */
+/* Squared length of a lattice edge, in units. */
 static int64_t square_length(const sup_lattice *l, int32_t a, int32_t b)
 {
     int64_t sum = 0;
@@ -239,59 +239,60 @@ static int64_t square_length(const sup_lattice *l, int32_t a, int32_t b)
 }
 
 /* Whether the diagonal of the quadrilateral a, b, cut bc, cut ac starts at a: at the end of the shorter cut edge, else
- * at the lower vertex. An order of a, b and any third vertex beside c: diagonals never go round. */
+ * at the lower vertex. This is a total order of a, b and any third vertex beside c, so diagonals are never cyclic. */
 static bool starts_at_first(const sup_lattice *l, int32_t a, int32_t b, int32_t c)
 {
     int64_t ac = square_length(l, a, c), bc = square_length(l, b, c);
     return ac != bc ? ac < bc : a < b;
 }
 
-/* Prism p0 p1 p2, q0 q1 q2 with (p0 p1 p2 q) positive: round[k] says that the side of k and k+1 has its diagonal from
- * p k+1 to q k, else from p k to q k+1. Not all sides the same. */
-static void write_prism(stuff_work *w, const int32_t p[3], const int32_t q[3], const bool round[3])
+/* Prism p0 p1 p2, q0 q1 q2 with (p0 p1 p2 q) positive: reversed[k] means that the side of k and k+1 has its diagonal
+ * from p k+1 to q k, else from p k to q k+1. Must not be equal for all sides. */
+static void write_prism(stuffing_work *w, const int32_t p[3], const int32_t q[3], const bool reversed[3])
 {
     int i = 0;
-    while (i < 2 && !(!round[i] && round[(i + 2) % 3]))
+    while (i < 2 && !(!reversed[i] && reversed[(i + 2) % 3]))
         i++;
     int j = (i + 1) % 3, k = (i + 2) % 3;
     write_tet(w, p[i], q[0], q[1], q[2]);
-    write_tet(w, p[i], p[j], p[k], round[j] ? q[j] : q[k]);
-    if (round[j])
+    write_tet(w, p[i], p[j], p[k], reversed[j] ? q[j] : q[k]);
+    if (reversed[j])
         write_tet(w, p[i], p[k], q[k], q[j]);
     else
         write_tet(w, p[i], p[j], q[k], q[j]);
 }
 
 /* a, b, d inside, c outside: (a b d c) positive. */
-static void cut_corner(stuff_work *w, const stencil *s)
+static void cut_corner(stuffing_work *w, const stencil *s)
 {
     int32_t p[3], q[3];
-    bool round[3];
+    bool reversed[3];
     for (int i = 0; i < 3; i++) {
         p[i] = use_vertex(w, s->v[i]);
         q[i] = use_cut(w, s->edge[i][3]);
-        round[i] = !starts_at_first(w->lattice, s->v[i], s->v[(i + 1) % 3], s->v[3]);
+        reversed[i] = !starts_at_first(w->lattice, s->v[i], s->v[(i + 1) % 3], s->v[3]);
     }
-    write_prism(w, p, q, round);
+    write_prism(w, p, q, reversed);
 }
 
-/* a, b inside, c, d outside. The diagonal in the surface is free: the shorter one, unless all would go round. */
-static void cut_edge(stuff_work *w, const stencil *s)
+/* a, b inside, c, d outside. The diagonal in the surface is free: the shorter one, unless all diagonals would be
+ * cyclic. */
+static void cut_edge(stuffing_work *w, const stencil *s)
 {
     int32_t p[3] = {use_vertex(w, s->v[0]), use_cut(w, s->edge[0][2]), use_cut(w, s->edge[0][3])};
     int32_t q[3] = {use_vertex(w, s->v[1]), use_cut(w, s->edge[1][2]), use_cut(w, s->edge[1][3])};
     if (w->failed) return;
-    bool round[3];
-    round[0] = !starts_at_first(w->lattice, s->v[0], s->v[1], s->v[2]);
-    round[2] = starts_at_first(w->lattice, s->v[0], s->v[1], s->v[3]); /* the side of 2 and 0 */
+    bool reversed[3];
+    reversed[0] = !starts_at_first(w->lattice, s->v[0], s->v[1], s->v[2]);
+    reversed[2] = starts_at_first(w->lattice, s->v[0], s->v[1], s->v[3]); /* side of 2 and 0 */
     const sup_vec3d *x = (const sup_vec3d *)(const void *)w->positions.data;
-    round[1] = sup_v3_distance(x[p[2]], x[q[1]]) < sup_v3_distance(x[p[1]], x[q[2]]);
-    if (round[0] == round[2]) round[1] = !round[0];
-    write_prism(w, p, q, round);
+    reversed[1] = sup_v3_distance(x[p[2]], x[q[1]]) < sup_v3_distance(x[p[1]], x[q[2]]);
+    if (reversed[0] == reversed[2]) reversed[1] = !reversed[0];
+    write_prism(w, p, q, reversed);
 }
 
 /* a, b inside, c outside, d on the surface. */
-static void cut_pyramid(stuff_work *w, const stencil *s)
+static void cut_pyramid(stuffing_work *w, const stencil *s)
 {
     int32_t a = use_vertex(w, s->v[0]), b = use_vertex(w, s->v[1]), d = use_vertex(w, s->v[3]);
     int32_t ac = use_cut(w, s->edge[0][2]), bc = use_cut(w, s->edge[1][2]);
@@ -305,7 +306,7 @@ static void cut_pyramid(stuff_work *w, const stencil *s)
 }
 
 /* One vertex inside, or none outside: one tetrahedron. */
-static void cut_simple(stuff_work *w, const stencil *s, int inside)
+static void cut_simple(stuffing_work *w, const stencil *s, int inside)
 {
     int32_t out[4];
     for (int i = 0; i < 4; i++) {
@@ -315,8 +316,8 @@ static void cut_simple(stuff_work *w, const stencil *s, int inside)
     write_tet(w, out[0], out[1], out[2], out[3]);
 }
 
-/* Sorts the corners: inside, outside, zero, keeping the orientation; one with two or more inside. */
-static void sort_corners(const stuff_work *w, stencil *s)
+/* Sorts the corners: inside, outside, zero, keeping the orientation; for two or more inside. */
+static void sort_corners(const stuffing_work *w, stencil *s)
 {
     bool odd = false;
     for (int i = 1; i < 4; i++)
@@ -330,7 +331,7 @@ static void sort_corners(const stuff_work *w, stencil *s)
     if (odd) swap_corners(s, 0, 1);
 }
 
-static void cut_tet(stuff_work *w, int32_t t)
+static void cut_tet(stuffing_work *w, int32_t t)
 {
     static const int8_t ends[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
     stencil s;
@@ -360,7 +361,7 @@ static void cut_tet(stuff_work *w, int32_t t)
         cut_pyramid(w, &s);
 }
 
-static bool reserve(stuff_work *w, sup_arena *scratch)
+static bool reserve(stuffing_work *w, sup_arena *scratch)
 {
     size_t vertices = (size_t)w->lattice->vertex_count, edges = (size_t)w->lattice->edge_count;
     w->value = sup_arena_alloc(scratch, vertices, sizeof *w->value);
@@ -375,9 +376,9 @@ static bool reserve(stuff_work *w, sup_arena *scratch)
     return true;
 }
 
-static bool hand_over(stuff_work *w, sup_stuffing *stuffing)
+static bool hand_over(stuffing_work *w, sup_isosurface_stuffing *stuffing)
 {
-    sup_stuffing made = {.vertex_count = (int32_t)w->positions.count, .tet_count = (int32_t)w->tets.count};
+    sup_isosurface_stuffing made = {.vertex_count = (int32_t)w->positions.count, .tet_count = (int32_t)w->tets.count};
     made.arena = sup_arena_create(&w->allocator);
     size_t vertices = w->positions.count;
     if (vertices > 0) {
@@ -394,10 +395,10 @@ static bool hand_over(stuff_work *w, sup_stuffing *stuffing)
     return true;
 }
 
-sup_result sup_stuff(const sup_context *context, const sup_solid *solid, const sup_lattice *lattice,
-                     sup_stuffing *stuffing, sup_error *error)
+sup_result sup_isosurface_stuff(const sup_context *context, const sup_solid *solid, const sup_lattice *lattice,
+                                sup_isosurface_stuffing *stuffing, sup_error *error)
 {
-    stuff_work w = {.solid = solid, .lattice = lattice, .allocator = context->allocator};
+    stuffing_work w = {.solid = solid, .lattice = lattice, .allocator = context->allocator};
     sup_arena scratch = sup_arena_create(&context->allocator);
     w.tets.item_size = 4 * sizeof(int32_t);
     w.positions.item_size = sizeof(sup_vec3d);
@@ -421,7 +422,7 @@ sup_result sup_stuff(const sup_context *context, const sup_solid *solid, const s
     return ok ? SUP_OK : sup_fail_memory(error, "tetrahedra");
 }
 
-void sup_stuffing_free(sup_stuffing *stuffing)
+void sup_isosurface_stuffing_free(sup_isosurface_stuffing *stuffing)
 {
     sup_arena_destroy(&stuffing->arena);
     memset(stuffing, 0, sizeof *stuffing);

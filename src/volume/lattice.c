@@ -1,9 +1,9 @@
-/* lattice.c - the octree, its balance, and the tetrahedra between its leaves; see lattice.h for what it is based on. */
+/* lattice.c - the octree, its balancing, and the tetrahedra between its leaves; see lattice.h for the paper. */
 #include "volume/lattice.h"
 
-enum { BLOCK = 4, NONE = -1 }; /* roots along a block that is kept or left out together */
+enum { ROOT_BLOCK = 4, NONE = -1 }; /* roots along a block that is kept or skipped as a whole */
 
-static const double root_limit = 16e6; /* roots of the whole box */
+static const double root_limit = 16e6; /* maximum number of roots of the whole box */
 
 /* --- Octree --- */
 static sup_lattice_cell *cell_at(const sup_lattice *l, int32_t index)
@@ -16,7 +16,7 @@ static int32_t side_of(const sup_lattice_cell *cell)
     return SUP_LATTICE_BASE >> cell->level;
 }
 
-/* The leaf that holds a point given in units, NONE where there is none. */
+/* The leaf that contains a point given in units, NONE if there is none. */
 static int32_t find_leaf(const sup_lattice *l, const int32_t p[3])
 {
     int32_t at[3];
@@ -51,7 +51,7 @@ static bool split(sup_lattice *l, int32_t index)
     return true;
 }
 
-/* Splits the leaf at a point until it has the level. */
+/* Splits the leaf at a point down to the level. */
 static bool split_at(sup_lattice *l, const int32_t p[3], int32_t level)
 {
     for (int32_t index = find_leaf(l, p); index >= 0 && cell_at(l, index)->level < level; index = find_leaf(l, p))
@@ -69,38 +69,39 @@ static void to_units(const sup_lattice *l, sup_vec3d p, int32_t units[3])
 
 static bool make_roots(const sup_solid *solid, sup_lattice *l)
 {
-    double diagonal = 0.5 * 1.7320508075688772 * BLOCK * l->base;
-    for (int32_t z = 0; z < l->size[2]; z += BLOCK)
-        for (int32_t y = 0; y < l->size[1]; y += BLOCK)
-            for (int32_t x = 0; x < l->size[0]; x += BLOCK) {
-                sup_vec3d middle =
-                    sup_v3_madd(l->origin, l->base, sup_v3(x + 0.5 * BLOCK, y + 0.5 * BLOCK, z + 0.5 * BLOCK));
+    double diagonal = 0.5 * 1.7320508075688772 * ROOT_BLOCK * l->base;
+    for (int32_t z = 0; z < l->size[2]; z += ROOT_BLOCK)
+        for (int32_t y = 0; y < l->size[1]; y += ROOT_BLOCK)
+            for (int32_t x = 0; x < l->size[0]; x += ROOT_BLOCK) {
+                sup_vec3d middle = sup_v3_madd(
+                    l->origin, l->base, sup_v3(x + 0.5 * ROOT_BLOCK, y + 0.5 * ROOT_BLOCK, z + 0.5 * ROOT_BLOCK));
                 double limit = diagonal + 2.0 * l->base;
                 bool keep = sup_solid_distance(solid, middle, limit).distance < limit;
-                for (int32_t i = 0; i < BLOCK * BLOCK * BLOCK; i++) {
-                    int32_t at[3] = {x + i % BLOCK, y + i / BLOCK % BLOCK, z + i / (BLOCK * BLOCK)};
-                    size_t place =
+                for (int32_t i = 0; i < ROOT_BLOCK * ROOT_BLOCK * ROOT_BLOCK; i++) {
+                    int32_t at[3] = {x + i % ROOT_BLOCK, y + i / ROOT_BLOCK % ROOT_BLOCK,
+                                     z + i / (ROOT_BLOCK * ROOT_BLOCK)};
+                    size_t index =
                         ((size_t)at[2] * (size_t)l->size[1] + (size_t)at[1]) * (size_t)l->size[0] + (size_t)at[0];
-                    l->root[place] = NONE;
+                    l->root[index] = NONE;
                     if (!keep) continue;
                     sup_lattice_cell *cell = sup_array_push(&l->allocator, &l->cells, 1);
                     if (cell == NULL) return false;
                     *cell = (sup_lattice_cell){.child = NONE};
                     for (int k = 0; k < 3; k++)
                         cell->at[k] = at[k] * SUP_LATTICE_BASE;
-                    l->root[place] = (int32_t)l->cells.count - 1;
+                    l->root[index] = (int32_t)l->cells.count - 1;
                 }
             }
     return true;
 }
 
-/* Splits leaves until none has a neighbour, over faces and edges, of less than half its side. New cells are
- * appended and looked at in turn. */
+/* Splits leaves until none has a neighbour, across faces and edges, of less than half its side. New cells are appended
+ * and processed in turn. */
 static bool balance(sup_lattice *l)
 {
     for (size_t i = 0; i < l->cells.count; i++) {
         sup_lattice_cell cell = *cell_at(l, (int32_t)i);
-        if (cell.level < 2) continue; /* a split cell's neighbours are no larger than its children's may be */
+        if (cell.level < 2) continue; /* neighbours of a split cell are no larger than its children may have */
         int32_t side = side_of(&cell);
         for (int n = 0; n < 27; n++) {
             if (n % 3 != 1 && n / 3 % 3 != 1 && n / 9 != 1) continue; /* a corner */
@@ -118,13 +119,13 @@ sup_result sup_lattice_size(const sup_solid *solid, double base, int32_t size[3]
     const double along[3] = {extent.x, extent.y, extent.z};
     double total = 1.0;
     for (int k = 0; k < 3; k++) {
-        double blocks = ceil(along[k] / (BLOCK * base)) + 2.0;
-        total *= blocks * BLOCK;
+        double blocks = ceil(along[k] / (ROOT_BLOCK * base)) + 2.0;
+        total *= blocks * ROOT_BLOCK;
         if (!(total <= root_limit))
             return sup_fail(error, SUP_ERROR_DATA, "lattice.size", "",
-                            "The box around the skin is too large for tetrahedra of this size: remove stray pieces far "
-                            "from the body, or ask for fewer tetrahedra.");
-        size[k] = (int32_t)blocks * BLOCK;
+                            "The box around the skin is too large for tetrahedra of this size: remove stray shells far "
+                            "from the body, or request fewer tetrahedra.");
+        size[k] = (int32_t)blocks * ROOT_BLOCK;
     }
     return SUP_OK;
 }
@@ -164,7 +165,7 @@ static size_t hash_point(const int32_t p[3])
     return (size_t)(h ^ h >> 29);
 }
 
-/* Slot of a point: its vertex, or free. */
+/* Slot of a point: its vertex, or a free slot. */
 static size_t find_slot(const sup_lattice *l, const vertex_table *table, const int32_t p[3])
 {
     size_t at = hash_point(p) & table->mask;
@@ -202,7 +203,7 @@ static bool number_vertices(sup_lattice *l, sup_arena *scratch, vertex_table *ta
     size_t leaves = 0, size = 64;
     for (size_t i = 0; i < l->cells.count; i++)
         leaves += cell_at(l, (int32_t)i)->child < 0;
-    while (size < 10 * leaves) /* about two vertices a leaf, nine where leaves are alone */
+    while (size < 10 * leaves) /* about two vertices per leaf, nine for isolated leaves */
         size *= 2;
     table->slot = sup_arena_alloc(scratch, size, sizeof *table->slot);
     table->mask = size - 1;
@@ -255,7 +256,7 @@ static void write_tet(tet_writer *w, int32_t a, int32_t b, int32_t c, int32_t d)
     }
 }
 
-/* Corners of the face of a cell towards `axis`, upper or lower, in walking order. */
+/* Corners of the face of a cell towards `axis`, upper or lower, in cyclic order. */
 static void face_corners(const sup_lattice_cell *cell, int axis, bool upper, int32_t corners[4][3])
 {
     static const int8_t walk[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
@@ -337,7 +338,7 @@ static bool write_tets(sup_lattice *l, const vertex_table *table)
 }
 
 /* --- Edges --- */
-/* Counting sort of the edges by their lower vertex, then by the other one within each. */
+/* Counting sort of the edges by their lower vertex; duplicates are found by linear search. */
 static bool list_edges(sup_lattice *l, sup_arena *scratch)
 {
     static const int8_t ends[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
@@ -365,7 +366,7 @@ static bool list_edges(sup_lattice *l, sup_arena *scratch)
     }
     for (int32_t v = 0, begin = 0; v < l->vertex_count; begin = first[v++]) {
         int32_t known = l->edge_count;
-        for (int32_t i = begin; i < first[v]; i++) { /* a vertex has few edges: look through those it has */
+        for (int32_t i = begin; i < first[v]; i++) { /* a vertex has few edges: linear search */
             int32_t e = known;
             while (e < l->edge_count && l->edges[2 * (size_t)e + 1] != upper[i])
                 e++;
@@ -398,7 +399,7 @@ static int32_t nearest_vertex(const sup_lattice *l, const vertex_table *table, c
     return best;
 }
 
-/* The vertices nearest to the middles of samples that are thin for the leaf there. */
+/* Marks the vertices nearest to the middles of samples that are thin relative to the leaf there. */
 static uint8_t *mark_nearest(sup_lattice *l, const vertex_table *table, int32_t count, const sup_solid_sample *samples)
 {
     uint8_t *mark = sup_arena_alloc(&l->arena, (size_t)l->vertex_count, sizeof *mark);
@@ -414,7 +415,7 @@ static uint8_t *mark_nearest(sup_lattice *l, const vertex_table *table, int32_t 
     return mark;
 }
 
-/* A finger is kept whole first, and apart from the next one where vertices are left for that. */
+/* Thin features take precedence; gaps get the vertices that remain. */
 static bool mark_thin(sup_lattice *l, const sup_solid *solid, const vertex_table *table)
 {
     l->thread = mark_nearest(l, table, solid->sample_count, solid->samples);

@@ -1,26 +1,28 @@
-/* solid.c - pieces turned outwards, signed distances, and rays that measure how thick things are. */
+/* solid.c - orientation of shells, signed distance, and thickness measured by rays. */
 #include "volume/solid.h"
 
 #include "geometry/adjacency.h"
 #include "geometry/normals.h"
 
 enum { TRIANGLE_GRAIN = 128, SUBDIVISION_MAX = 32 };
-/* Triangles that are looked at to find a way along the surface, and places for them. More: there is a way. */
-enum { WALK_MAX = 2048, WALK_PLACES = 4096 };
+/* Maximum number of triangles visited to find a path along the surface, and the capacity of their hash table. Longer
+ * walks count as connected. */
+enum { WALK_MAX = 2048, WALK_CAPACITY = 4096 };
 
 static const double inside_winding = 0.5;
-static const double nearly_closed = 0.1; /* size of the sum of all normals, of the area */
-static const double layer = 0.1;         /* of the spacing: surfaces closer than that are one */
-static const double touching = 1e-3;     /* of the spacing: a gap narrower than that is none */
-static const double narrow = 0.5;        /* of the reach: wider gaps hold vertices anyway */
-static const double around_gap = 5.0;    /* spacings, or the gap: sides that are joined within it are near */
+static const double nearly_closed = 0.1; /* maximum length of the sum of all normals, relative to the area */
+static const double layer = 0.1;         /* of the spacing: closer surfaces are merged */
+static const double touching = 1e-3;     /* of the spacing: narrower gaps are ignored */
+static const double narrow = 0.5;        /* of the reach: wider gaps contain vertices anyway */
+static const double around_gap =
+    5.0; /* in spacings, or in gap widths: sides connected within this radius are neighbours */
 
 static sup_vec3d corner(const sup_solid *solid, int32_t triangle, int k)
 {
     return sup_v3_load(solid->positions + 3 * (size_t)solid->triangles[3 * (size_t)triangle + (size_t)k]);
 }
 
-/* Copies the triangles that have three different corners. */
+/* Copies the triangles that have three distinct corners. */
 static bool copy_triangles(sup_solid *solid, int32_t count, const int32_t *triangles)
 {
     solid->triangles = sup_arena_alloc(&solid->arena, 3 * (size_t)count, sizeof *solid->triangles);
@@ -48,37 +50,38 @@ static void find_box(sup_solid *solid)
     solid->upper = sup_v3(high[0], high[1], high[2]);
 }
 
-/* Turns the pieces whose volume, as seen from their mean, is negative; those that are open wide have none to speak of. */
-static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
+/* Flips the shells whose volume about their centroid is negative; shells that are wide open have no meaningful
+ * volume. */
+static bool orient_shells(sup_solid *solid, int32_t vertex_count)
 {
     solid->component = sup_arena_alloc(&solid->arena, (size_t)vertex_count, sizeof *solid->component);
     if (solid->component == NULL) return false;
     solid->component_count =
         sup_mesh_components(vertex_count, solid->triangle_count, solid->triangles, solid->component);
-    size_t pieces = (size_t)solid->component_count;
-    sup_vec3d *middle = sup_arena_alloc(&solid->arena, pieces, sizeof *middle);
-    double *area = sup_arena_alloc(&solid->arena, pieces, sizeof *area);
-    double *volume = sup_arena_alloc(&solid->arena, pieces, sizeof *volume);
-    sup_vec3d *open = sup_arena_alloc(&solid->arena, pieces, sizeof *open); /* zero for a closed surface */
+    size_t shells = (size_t)solid->component_count;
+    sup_vec3d *middle = sup_arena_alloc(&solid->arena, shells, sizeof *middle);
+    double *area = sup_arena_alloc(&solid->arena, shells, sizeof *area);
+    double *volume = sup_arena_alloc(&solid->arena, shells, sizeof *volume);
+    sup_vec3d *open = sup_arena_alloc(&solid->arena, shells, sizeof *open); /* zero for a closed surface */
     if (middle == NULL || area == NULL || volume == NULL || open == NULL) return false;
     for (int pass = 0; pass < 2; pass++)
         for (int32_t t = 0; t < solid->triangle_count; t++) {
-            int32_t piece = solid->component[solid->triangles[3 * (size_t)t]];
+            int32_t shell = solid->component[solid->triangles[3 * (size_t)t]];
             sup_vec3d cross = sup_triangle_cross(solid->positions, solid->triangles + 3 * (size_t)t);
             sup_vec3d sum = sup_v3_add(sup_v3_add(corner(solid, t, 0), corner(solid, t, 1)), corner(solid, t, 2));
             double size = sup_v3_length(cross);
             if (pass == 0) {
-                middle[piece] = sup_v3_madd(middle[piece], size / 3.0, sum);
-                area[piece] += size;
-                open[piece] = sup_v3_add(open[piece], cross);
-            } else if (area[piece] > 0.0) {
-                sup_vec3d from = sup_v3_scale(middle[piece], 1.0 / area[piece]);
-                volume[piece] += sup_v3_dot(cross, sup_v3_sub(sup_v3_scale(sum, 1.0 / 3.0), from));
+                middle[shell] = sup_v3_madd(middle[shell], size / 3.0, sum);
+                area[shell] += size;
+                open[shell] = sup_v3_add(open[shell], cross);
+            } else if (area[shell] > 0.0) {
+                sup_vec3d from = sup_v3_scale(middle[shell], 1.0 / area[shell]);
+                volume[shell] += sup_v3_dot(cross, sup_v3_sub(sup_v3_scale(sum, 1.0 / 3.0), from));
             }
         }
-    for (size_t i = 0; i < pieces; i++) {
+    for (size_t i = 0; i < shells; i++) {
         if (sup_v3_length(open[i]) > nearly_closed * area[i]) volume[i] = 0.0;
-        solid->turned += volume[i] < 0.0;
+        solid->flipped += volume[i] < 0.0;
     }
     for (int32_t t = 0; t < solid->triangle_count; t++) {
         int32_t *c = solid->triangles + 3 * (size_t)t;
@@ -93,7 +96,7 @@ static bool turn_pieces(sup_solid *solid, int32_t vertex_count)
 static sup_result build(const sup_context *context, sup_solid *solid, int32_t vertex_count, int32_t triangle_count,
                         const int32_t *triangles, sup_error *error)
 {
-    if (!copy_triangles(solid, triangle_count, triangles) || !turn_pieces(solid, vertex_count))
+    if (!copy_triangles(solid, triangle_count, triangles) || !orient_shells(solid, vertex_count))
         return sup_fail_memory(error, "the inside of a skin");
     find_box(solid);
     sup_result result = sup_winding_create(&context->allocator, solid->positions, solid->triangle_count,
@@ -145,15 +148,15 @@ typedef struct measuring {
     sup_solid *solid;
     double spacing, reach;
     int32_t *first;            /* [triangle_count+1] samples of a triangle are [first, next) */
-    sup_solid_sample *samples; /* of all; thickness INFINITY beyond reach */
-    sup_solid_sample *gaps;    /* the same of the outside */
+    sup_solid_sample *samples; /* of all triangles; thickness INFINITY beyond reach */
+    sup_solid_sample *gaps;    /* the same for the outside */
     sup_adjacency around;
 } measuring;
 
 typedef struct crossing {
     const sup_solid *solid;
     sup_vec3d origin, direction;
-    double step; /* how far beyond a hit to look */
+    double step; /* offset beyond a hit before the next ray */
 } crossing;
 
 static bool inside_ends(void *user, const sup_bvh_hit *hit)
@@ -167,11 +170,12 @@ static int32_t subdivisions(const measuring *m, int32_t t)
     double longest = 0.0;
     for (int k = 0; k < 3; k++)
         longest = fmax(longest, sup_v3_distance(corner(m->solid, t, k), corner(m->solid, t, (k + 1) % 3)));
-    double parts = ceil(longest / m->spacing);
-    return parts < 1.0 ? 1 : parts > SUBDIVISION_MAX ? SUBDIVISION_MAX : (int32_t)parts;
+    double count = ceil(longest / m->spacing);
+    return count < 1.0 ? 1 : count > SUBDIVISION_MAX ? SUBDIVISION_MAX : (int32_t)count;
 }
 
-/* Way from a point of the surface to where the inside ends; INFINITY beyond reach, and where there is no inside. */
+/* Distance from a point of the surface to the end of the inside; INFINITY beyond reach, and where there is no
+ * inside. */
 static double measure_point(const measuring *m, sup_vec3d p, sup_vec3d normal)
 {
     double step = layer * m->spacing;
@@ -188,31 +192,31 @@ static bool gap_ends(void *user, const sup_bvh_hit *hit)
     return hit->facing < 0;
 }
 
-/* Triangles seen on a walk over the surface, in a table by their number. */
+/* Triangles visited on a walk over the surface, in a hash table. */
 typedef struct walk {
-    int32_t seen[WALK_MAX], count, place[WALK_PLACES];
+    int32_t seen[WALK_MAX], count, slot[WALK_CAPACITY];
 } walk;
 
-/* Notes a triangle; false: there is no room for more. */
-static bool note(walk *w, int32_t triangle)
+/* Marks a triangle as visited; returns false if the table is full. */
+static bool add_visited(walk *w, int32_t triangle)
 {
-    uint32_t at = (uint32_t)triangle * 2654435769u % WALK_PLACES;
-    while (w->place[at] >= 0 && w->seen[w->place[at]] != triangle)
-        at = (at + 1) % WALK_PLACES;
-    if (w->place[at] >= 0) return true;
+    uint32_t at = (uint32_t)triangle * 2654435769u % WALK_CAPACITY;
+    while (w->slot[at] >= 0 && w->seen[w->slot[at]] != triangle)
+        at = (at + 1) % WALK_CAPACITY;
+    if (w->slot[at] >= 0) return true;
     if (w->count == WALK_MAX) return false;
-    w->place[at] = w->count;
+    w->slot[at] = w->count;
     w->seen[w->count++] = triangle;
     return true;
 }
 
-/* Whether the surface joins two triangles of it within a sphere: a way in it crosses edges in it. */
+/* Whether the surface connects two of its triangles within a sphere: the path crosses edges inside of it. */
 static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middle, double radius)
 {
     walk w;
     w.count = 0;
-    memset(w.place, 0xff, sizeof w.place);
-    note(&w, from);
+    memset(w.slot, 0xff, sizeof w.slot);
+    add_visited(&w, from);
     for (int32_t i = 0; i < w.count; i++)
         for (int k = 0; k < 3; k++) {
             sup_vec3d a = corner(m->solid, w.seen[i], k), b = corner(m->solid, w.seen[i], (k + 1) % 3);
@@ -221,13 +225,14 @@ static bool joined(const measuring *m, int32_t from, int32_t to, sup_vec3d middl
             int32_t edge = m->around.half_edge[3 * w.seen[i] + k];
             for (int32_t h = m->around.edge_first[edge]; h < m->around.edge_first[edge + 1]; h++) {
                 int32_t next = m->around.edge_halves[h] / 3;
-                if (next == to || !note(&w, next)) return true;
+                if (next == to || !add_visited(&w, next)) return true;
             }
         }
     return false;
 }
 
-/* Way from a point of the surface through the outside to another part of the piece; INFINITY where there is none. */
+/* Distance from a point of the surface through the outside to another part of the same shell; INFINITY if there is
+ * none. */
 static double measure_gap(const measuring *m, int32_t t, sup_vec3d p, sup_vec3d normal)
 {
     const sup_solid *solid = m->solid;
@@ -254,7 +259,7 @@ static void measure_triangles(void *work, int32_t begin, int32_t end, int32_t wo
         sup_vec3d a = corner(m->solid, t, 0);
         sup_vec3d ab = sup_v3_sub(corner(m->solid, t, 1), a), ac = sup_v3_sub(corner(m->solid, t, 2), a);
         for (int32_t i = 0; i < n; i++)
-            for (int32_t j = 0; j < 2 * (n - i) - 1; j++) { /* middles of the small triangles, up and down */
+            for (int32_t j = 0; j < 2 * (n - i) - 1; j++) { /* centroids of the small triangles, up and down */
                 double third = j % 2 == 0 ? 1.0 / 3.0 : 2.0 / 3.0, column = j / 2; // NOLINT(bugprone-integer-division)
                 sup_vec3d p = sup_v3_madd(sup_v3_madd(a, (i + third) / n, ab), (column + third) / n, ac);
                 bool flat = !(sup_v3_dot(normal, normal) > 0.0);
@@ -273,16 +278,16 @@ static void measure_triangles(void *work, int32_t begin, int32_t end, int32_t wo
     }
 }
 
-/* Small triangles share one sample: the one whose area makes a share full has it. */
+/* Small triangles share one sample: it goes to the triangle at which the accumulated area reaches a full sample. */
 static int64_t count_samples(measuring *m)
 {
     int64_t total = 0;
-    double area = 0.0, share = m->spacing * m->spacing;
+    double area = 0.0, sample_area = m->spacing * m->spacing;
     for (int32_t t = 0; t < m->solid->triangle_count && total <= INT32_MAX; t++) {
         int64_t n = subdivisions(m, t);
         m->first[t] = (int32_t)total;
         area += 0.5 * sup_v3_length(sup_triangle_cross(m->solid->positions, m->solid->triangles + 3 * (size_t)t));
-        if (n == 1 && area < share) continue;
+        if (n == 1 && area < sample_area) continue;
         area = 0.0;
         total += n * n;
     }
@@ -290,7 +295,7 @@ static int64_t count_samples(measuring *m)
     return total;
 }
 
-/* Those that are within reach. */
+/* Keeps the samples within reach. */
 static bool keep_samples(sup_solid *solid, sup_solid_sample *all, int64_t total, int32_t *count,
                          sup_solid_sample **kept)
 {

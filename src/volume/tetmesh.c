@@ -1,4 +1,4 @@
-/* tetmesh.c - the search for a spacing, and what is said about the mesh that comes out. */
+/* tetmesh.c - search for a spacing, and the report of the resulting mesh. */
 #include "volume/tetmesh.h"
 
 #include "geometry/adjacency.h"
@@ -7,24 +7,24 @@
 
 #include <stdlib.h>
 
-enum { TRIES_MAX = 8, DEFAULT_TETS = 10000, LEAST_TARGET = 24, LARGEST_TARGET = 4000000, ROUNDS = 8, EMPTY_TRIES = 2 };
+enum { TRIES_MAX = 8, DEFAULT_TETS = 10000, MIN_TARGET = 24, MAX_TARGET = 4000000, PASSES = 8, EMPTY_TRIES = 2 };
 
-static const double thick_enough[SUP_LATTICE_LEVELS - 1] = {1.0, 0.6,
-                                                            0.45}; /* leaves across: below, it is halved; the last
-                                                                              * ones where it may be less often */
-static const double coarsest = 1.4;        /* of the spacing without thin parts: what these may cost the others */
+static const double thick_enough[SUP_LATTICE_LEVELS - 1] = {
+    1.0, 0.6, 0.45}; /* thickness in leaves below which a leaf is halved; the last entries are used with fewer levels */
+static const double coarsest =
+    1.4; /* limit of the spacing relative to that without thin features: their maximum cost for the rest */
 static const double sample_spacing = 0.15; /* of the spacing */
-static const double close_enough = 0.05;   /* of the wanted number of tetrahedra */
+static const double close_enough = 0.05;   /* relative to the target number of tetrahedra */
 
 typedef struct mesher {
     const sup_context *context;
     const sup_tetmesh_def *def;
-    int32_t levels; /* halvings */
+    int32_t levels; /* maximum number of halvings */
     sup_solid solid;
-    double reach; /* of the thickness that was measured */
+    double reach; /* of the measured thickness */
     bool stuffed;
-    sup_stuffing stuffing; /* the best so far */
-    double spacing;        /* its */
+    sup_isosurface_stuffing stuffing; /* best so far */
+    double spacing;                   /* of the best */
     int32_t tries;
 } mesher;
 
@@ -44,11 +44,11 @@ static int32_t level_at(const void *user, const sup_solid_sample *sample, double
     return level;
 }
 
-/* One mesh of a spacing; kept when it is nearer to the wanted number than the one before. */
+/* Builds one mesh with a spacing; keeps it if it is nearer to the target number than the previous one. */
 static sup_result try_spacing(mesher *m, double spacing, int32_t *count, sup_error *error)
 {
     sup_lattice lattice;
-    sup_stuffing made;
+    sup_isosurface_stuffing made;
     int32_t size[3];
     sup_result result = sup_lattice_size(&m->solid, spacing, size, error);
     if (result != SUP_OK) return result;
@@ -59,19 +59,19 @@ static sup_result try_spacing(mesher *m, double spacing, int32_t *count, sup_err
     }
     result = sup_lattice_create(m->context, &m->solid, spacing, level_at, m, &lattice, error);
     if (result != SUP_OK) return result;
-    result = sup_stuff(m->context, &m->solid, &lattice, &made, error);
+    result = sup_isosurface_stuff(m->context, &m->solid, &lattice, &made, error);
     sup_lattice_free(&lattice);
     if (result != SUP_OK) return result;
     *count = made.tet_count;
     int32_t target = m->def->tet_target;
     bool better = !m->stuffed || abs(made.tet_count - target) < abs(m->stuffing.tet_count - target);
-    if (better && m->stuffed) sup_stuffing_free(&m->stuffing);
+    if (better && m->stuffed) sup_isosurface_stuffing_free(&m->stuffing);
     if (better) {
         m->stuffing = made;
         m->spacing = spacing;
         m->stuffed = true;
     } else {
-        sup_stuffing_free(&made);
+        sup_isosurface_stuffing_free(&made);
     }
     m->tries++;
     return SUP_OK;
@@ -93,7 +93,8 @@ static double first_guess(const sup_solid *solid, double target)
     return high;
 }
 
-/* The next spacing to try: the secant in logarithms, within what is known. `low` gives too many, `high` too few. */
+/* The next spacing to try: the secant method in logarithms, within the known bracket. `low` gives too many, `high` too
+ * few. */
 static double next_spacing(double spacing, double ratio, double power, double low, double high)
 {
     double next = spacing * exp(fmax(-1.0, fmin(1.0, log(ratio) / power)));
@@ -101,7 +102,7 @@ static double next_spacing(double spacing, double ratio, double power, double lo
     return low > 0.0 && isfinite(high) ? sqrt(low * high) : next;
 }
 
-/* Number and spacing follow a power law closely. *fits is false when even leaves of side `limit` give too many. */
+/* Number and spacing follow a power law closely. *fits is false if even leaves of side `limit` give too many. */
 static sup_result search_spacing(mesher *m, double limit, bool *fits, sup_error *error)
 {
     double target = m->def->tet_target, spacing = first_guess(&m->solid, target), power = -2.5;
@@ -112,7 +113,7 @@ static sup_result search_spacing(mesher *m, double limit, bool *fits, sup_error 
         sup_result result = try_spacing(m, spacing, &count, error);
         if (result != SUP_OK) return result;
         if (fabs(count - target) <= close_enough * target) return SUP_OK;
-        if (count == 0 && i == EMPTY_TRIES) return SUP_OK; /* there is nothing to find */
+        if (count == 0 && i == EMPTY_TRIES) return SUP_OK; /* the solid is empty */
         if (count > target)
             low = fmax(low, spacing);
         else
@@ -134,7 +135,7 @@ static sup_result search_spacing(mesher *m, double limit, bool *fits, sup_error 
     return SUP_OK;
 }
 
-/* Halves leaves in thin parts as often as that leaves the thick ones fine enough. */
+/* Halves leaves in thin features as often as possible while the thick ones stay fine enough. */
 static sup_result search_levels(mesher *m, sup_error *error)
 {
     double limit = coarsest * first_guess(&m->solid, m->def->tet_target);
@@ -142,12 +143,12 @@ static sup_result search_levels(mesher *m, sup_error *error)
         bool fits;
         sup_result result = search_spacing(m, m->levels > 0 ? limit : INFINITY, &fits, error);
         if (result != SUP_OK || fits) return result;
-        sup_stuffing_free(&m->stuffing);
+        sup_isosurface_stuffing_free(&m->stuffing);
         m->stuffed = false;
     }
 }
 
-/* --- What came out --- */
+/* --- Report --- */
 void sup_tet_angles(const float *const corners[4], double angles[6])
 {
     sup_vec3d p[4];
@@ -182,7 +183,7 @@ static int32_t angle_rank(const int32_t *fine, int32_t count, int64_t rank)
     return count - 1;
 }
 
-/* Volume and angles; false when a tetrahedron lost its volume to rounding. */
+/* Volume and angles; returns false if a tetrahedron lost its volume to rounding. */
 static bool report_shape(sup_tetmesh *mesh)
 {
     enum { FINE = 1800 }; /* bins of a tenth of a degree */
@@ -266,47 +267,47 @@ static bool find_surface(sup_tetmesh *mesh)
     return true;
 }
 
-/* Which component of the tetrahedra holds the vertices of each piece of the skin. */
-static sup_result judge_pieces(const mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup_error *error)
+/* Finds the component of the tetrahedra that contains the vertices of each shell of the skin. */
+static sup_result match_shells(const mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup_error *error)
 {
     const sup_solid *solid = &m->solid;
     sup_bvh surface;
     sup_result result =
         sup_bvh_create(m->context, mesh->positions, mesh->triangle_count, mesh->triangles, &surface, error);
     if (result != SUP_OK) return result;
-    mesh->piece_count = solid->component_count;
-    mesh->pieces = sup_arena_alloc(&mesh->arena, (size_t)mesh->piece_count, sizeof *mesh->pieces);
-    if (mesh->pieces == NULL) {
+    mesh->shell_count = solid->component_count;
+    mesh->shells = sup_arena_alloc(&mesh->arena, (size_t)mesh->shell_count, sizeof *mesh->shells);
+    if (mesh->shells == NULL) {
         sup_bvh_free(&surface);
         return sup_fail_memory(error, "tetrahedra");
     }
-    for (int32_t i = 0; i < mesh->piece_count; i++)
-        mesh->pieces[i] = (sup_tetmesh_piece){.first_vertex = -1, .component = -1, .whole = true};
+    for (int32_t i = 0; i < mesh->shell_count; i++)
+        mesh->shells[i] = (sup_tetmesh_shell){.first_vertex = -1, .component = -1, .whole = true};
     for (int32_t v = 0; v < vertex_count; v++) {
         if (solid->component[v] < 0) continue;
-        sup_tetmesh_piece *piece = &mesh->pieces[solid->component[v]];
-        if (piece->first_vertex < 0) piece->first_vertex = v;
+        sup_tetmesh_shell *shell = &mesh->shells[solid->component[v]];
+        if (shell->first_vertex < 0) shell->first_vertex = v;
         sup_vec3d p = sup_v3_load(solid->positions + 3 * (size_t)v);
         sup_bvh_nearest at = sup_bvh_closest(&surface, p, m->spacing);
-        if (at.triangle < 0) { /* far: deep inside of another piece, or nothing there */
-            if (!(sup_winding_number(&solid->winding, p) > 1.25)) piece->whole = false;
+        if (at.triangle < 0) { /* far: deep inside of another shell, or outside of the mesh */
+            if (!(sup_winding_number(&solid->winding, p) > 1.25)) shell->whole = false;
             continue;
         }
         int32_t component = mesh->component[mesh->triangles[3 * (size_t)at.triangle]];
-        if (piece->component < 0) piece->component = component;
-        if (piece->component != component) piece->whole = false;
+        if (shell->component < 0) shell->component = component;
+        if (shell->component != component) shell->whole = false;
     }
     for (int32_t t = 0; t < solid->triangle_count; t++)
-        mesh->pieces[solid->component[solid->triangles[3 * (size_t)t]]].triangle_count++;
-    for (int32_t i = 0; i < mesh->piece_count; i++)
-        mesh->report.bare += mesh->pieces[i].component < 0;
+        mesh->shells[solid->component[solid->triangles[3 * (size_t)t]]].triangle_count++;
+    for (int32_t i = 0; i < mesh->shell_count; i++)
+        mesh->report.empty_shells += mesh->shells[i].component < 0;
     sup_bvh_free(&surface);
     return SUP_OK;
 }
 
 static sup_result finish(mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup_error *error)
 {
-    const sup_stuffing *s = &m->stuffing;
+    const sup_isosurface_stuffing *s = &m->stuffing;
     mesh->vertex_count = s->vertex_count;
     mesh->tet_count = s->tet_count;
     mesh->positions = sup_arena_alloc(&mesh->arena, (size_t)s->vertex_count, 3 * sizeof *mesh->positions);
@@ -320,15 +321,16 @@ static sup_result finish(mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup
         finest = fmin(finest, (double)s->size[v]);
     }
     mesh->report = (sup_tetmesh_report){.spacing = m->spacing, .finest = finest, .tries = m->tries};
-    mesh->report.turned = m->solid.turned;
+    mesh->report.flipped = m->solid.flipped;
     mesh->report.solid_volume = fabs(m->solid.winding.volume);
     if (!report_shape(mesh))
-        return sup_fail(error, SUP_ERROR_NUMERIC, "tetmesh.inverted", "",
-                        "A tetrahedron came out without volume: move the skin nearer to the origin, or ask for another "
-                        "number of tetrahedra than %d.",
-                        m->def->tet_target);
+        return sup_fail(
+            error, SUP_ERROR_NUMERIC, "tetmesh.inverted", "",
+            "A tetrahedron has no volume after rounding: move the skin nearer to the origin, or request another "
+            "number of tetrahedra than %d.",
+            m->def->tet_target);
     if (!find_neighbours(mesh) || !find_surface(mesh)) return sup_fail_memory(error, "tetrahedra");
-    return judge_pieces(m, vertex_count, mesh, error);
+    return match_shells(m, vertex_count, mesh, error);
 }
 
 static sup_result check(int32_t vertex_count, const float *positions, int32_t triangle_count, const int32_t *triangles,
@@ -341,15 +343,16 @@ static sup_result check(int32_t vertex_count, const float *positions, int32_t tr
         const float *p = positions + 3 * (size_t)triangles[i];
         if (!isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2]))
             return sup_fail(error, SUP_ERROR_DATA, "tetmesh.position", "",
-                            "Vertex %d of the skin is not at a finite place.", triangles[i]);
+                            "Vertex %d of the skin has a position that is not finite.", triangles[i]);
     }
-    if (def->tet_target < LEAST_TARGET || def->tet_target > LARGEST_TARGET)
+    if (def->tet_target < MIN_TARGET || def->tet_target > MAX_TARGET)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "tetmesh.target", "",
-                        "%d tetrahedra cannot be made: ask for %d to %d.", def->tet_target, (int)LEAST_TARGET,
-                        (int)LARGEST_TARGET);
+                        "%d tetrahedra are not possible: request %d to %d.", def->tet_target, (int)MIN_TARGET,
+                        (int)MAX_TARGET);
     if (!(def->spacing >= 0.0) || !isfinite(def->spacing))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "tetmesh.spacing", "",
-                        "The spacing of the tetrahedra must be a positive length, or 0 to let their number decide.");
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "tetmesh.spacing", "",
+            "The spacing of the tetrahedra must be a positive length, or 0 to derive it from their number.");
     return SUP_OK;
 }
 
@@ -362,9 +365,9 @@ static sup_result fill(mesher *m, int32_t vertex_count, sup_tetmesh *mesh, sup_e
     if (m->stuffing.tet_count == 0)
         return sup_fail(
             error, SUP_ERROR_DATA, "tetmesh.empty", "",
-            "The skin encloses nothing that tetrahedra of this size could fill: close it, give its sheets a "
-            "thickness, or ask for more tetrahedra.");
-    result = sup_improve(m->context, &m->solid, ROUNDS, &m->stuffing, error);
+            "The skin encloses no volume that tetrahedra of this size can fill: close it, give its sheets a "
+            "thickness, or request more tetrahedra.");
+    result = sup_improve(m->context, &m->solid, PASSES, &m->stuffing, error);
     return result == SUP_OK ? finish(m, vertex_count, mesh, error) : result;
 }
 
@@ -382,7 +385,7 @@ sup_result sup_tetmesh_create(const sup_context *context, int32_t vertex_count, 
     if (result != SUP_OK) return result;
     sup_tetmesh made = {.arena = sup_arena_create(&context->allocator)};
     result = fill(&m, vertex_count, &made, error);
-    if (m.stuffed) sup_stuffing_free(&m.stuffing);
+    if (m.stuffed) sup_isosurface_stuffing_free(&m.stuffing);
     sup_solid_free(&m.solid);
     if (result == SUP_OK)
         *mesh = made;

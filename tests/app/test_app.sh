@@ -10,7 +10,7 @@ for verb in info bake bind render compare slice measure report bench anatomy stu
     check "help names $verb" grep -q "  $verb" out
 done
 run 0 "version" "$supple" --version
-check "version is the header's" grep -qx "supple $(sed -n 's/^#define SUP_VERSION_[A-Z]* //p' "$source_dir/include/supple/base.h" | paste -sd.)" out
+check "version is the header's" grep -qx "supple $(sed -n 's/^#define SUPPLE_VERSION_[A-Z]* //p' "$source_dir/include/supple/base.h" | paste -sd.)" out
 refuse 1 "no verb" 'verb' "$supple"
 refuse 1 "near verb" "did you mean 'bake'" "$supple" bkae
 refuse 1 "far verb" 'info, bake' "$supple" zzzzzzzz

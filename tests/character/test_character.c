@@ -1,11 +1,11 @@
-/* What sup_character_finish accepts and refuses, and joining a mesh with a skeleton. */
+/* What sup_character_finish accepts and rejects; joining a mesh with a skeleton. */
 #include "character/character.h"
 #include "test.h"
 
 static sup_node nodes[3];
 static sup_bone bones[2];
 static sup_skin skins[1];
-static sup_primitive parts[1];
+static sup_primitive primitives[1];
 static float positions[9] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
 static int32_t triangles[3] = {0, 1, 2};
 static int32_t first[4] = {0, 1, 2, 3};
@@ -23,7 +23,7 @@ static sup_character sample(void)
     for (int i = 0; i < 2; i++)
         bones[i] = (sup_bone){i, sup_mat34_identity()};
     skins[0] = (sup_skin){"skin", 0, 2};
-    parts[0] = (sup_primitive){"part", 2, 0, 0, 0, -1, 0, 3, 0, 1};
+    primitives[0] = (sup_primitive){"primitive", 2, 0, 0, 0, -1, 0, 3, 0, 1};
     channel = (sup_channel){SUP_CHANNEL_ROTATION, 1, SUP_INTERPOLATE_LINEAR, 2, times, values};
     clip = (sup_clip){"turn", 0, 0, 1, &channel};
     return (sup_character){.name = "sample",
@@ -34,7 +34,7 @@ static sup_character sample(void)
                            .skin_count = 1,
                            .skins = skins,
                            .primitive_count = 1,
-                           .primitives = parts,
+                           .primitives = primitives,
                            .vertex_count = 3,
                            .positions = positions,
                            .triangle_count = 1,
@@ -46,7 +46,7 @@ static sup_character sample(void)
                            .clips = &clip};
 }
 
-static const char *refusal(sup_character source)
+static const char *error_id_of(sup_character source)
 {
     static sup_error error;
     sup_character *made = NULL;
@@ -64,10 +64,10 @@ TEST(create_copies_and_orders)
     nodes[1].parent = -1;
     CHECK_OK(sup_character_create(NULL, &source, &made, &error), error);
     CHECK_EQ(made->node_count, 3);
-    int32_t place[3];
+    int32_t position[3];
     for (int32_t i = 0; i < 3; i++)
-        place[made->node_order[i]] = i;
-    CHECK(place[1] < place[0]);
+        position[made->node_order[i]] = i;
+    CHECK(position[1] < position[0]);
     CHECK(made->nodes[0].is_joint && made->nodes[1].is_joint && !made->nodes[2].is_joint);
     CHECK_NEAR(made->clips[0].end, 2.0, 0.0);
     CHECK(made->positions != positions && made->positions[3] == 1.0f);
@@ -76,55 +76,55 @@ TEST(create_copies_and_orders)
     sup_character_destroy(made);
 }
 
-TEST(create_refuses_by_name)
+TEST(create_reports_the_error_id)
 {
     sup_character bad = sample();
     nodes[0].parent = 1;
-    CHECK_TEXT(refusal(bad), "character.node.cycle");
+    CHECK_TEXT(error_id_of(bad), "character.node.cycle");
     bad = sample();
     nodes[0].parent = 9;
-    CHECK_TEXT(refusal(bad), "character.node.parent");
+    CHECK_TEXT(error_id_of(bad), "character.node.parent");
     bad = sample();
     nodes[1].rest.scale.y = (float)NAN;
-    CHECK_TEXT(refusal(bad), "character.node.nonfinite");
+    CHECK_TEXT(error_id_of(bad), "character.node.nonfinite");
     bad = sample();
     bones[1].node = 3;
-    CHECK_TEXT(refusal(bad), "character.bone.node");
+    CHECK_TEXT(error_id_of(bad), "character.bone.node");
     bad = sample();
     skins[0].bone_count = 3;
-    CHECK_TEXT(refusal(bad), "character.skin.range");
+    CHECK_TEXT(error_id_of(bad), "character.skin.range");
     bad = sample();
-    parts[0].node = 7;
-    CHECK_TEXT(refusal(bad), "character.part.range");
+    primitives[0].node = 7;
+    CHECK_TEXT(error_id_of(bad), "character.primitive.range");
     bad = sample();
-    bad.vertex_count = 2; /* triangle 2 now points past the end */
-    parts[0].vertex_count = 2;
-    CHECK_TEXT(refusal(bad), "character.triangle.range");
+    bad.vertex_count = 2; /* triangle 2 now refers past the end */
+    primitives[0].vertex_count = 2;
+    CHECK_TEXT(error_id_of(bad), "character.triangle.range");
     bad = sample();
     bone_index[2] = 2;
-    CHECK_TEXT(refusal(bad), "character.influence.range");
+    CHECK_TEXT(error_id_of(bad), "character.influence.range");
     bone_index[2] = 0;
     bad = sample();
     times[1] = -1.0f;
-    CHECK_TEXT(refusal(bad), "character.clip.order");
+    CHECK_TEXT(error_id_of(bad), "character.clip.order");
     times[1] = (float)INFINITY;
-    CHECK_TEXT(refusal(bad), "character.clip.nonfinite");
+    CHECK_TEXT(error_id_of(bad), "character.clip.nonfinite");
     times[1] = 2.0f;
     bad = sample();
     channel.index = 3;
-    CHECK_TEXT(refusal(bad), "character.clip.target");
+    CHECK_TEXT(error_id_of(bad), "character.clip.target");
     bad = sample();
     channel.key_count = 0;
-    CHECK_TEXT(refusal(bad), "character.clip.empty");
+    CHECK_TEXT(error_id_of(bad), "character.clip.empty");
 }
 
-TEST(join_puts_a_mesh_on_a_skeleton)
+TEST(join_binds_a_mesh_to_a_skeleton)
 {
     sup_character source = sample(), *mesh = NULL, *skeleton = NULL, *joined = NULL;
     sup_error error;
     source.clip_count = 0;
-    parts[0].node = 0;
-    parts[0].skin = -1;
+    primitives[0].node = 0;
+    primitives[0].skin = -1;
     nodes[0].rest.translation.x = 5.0f;
     source.node_count = 1;
     source.bone_count = source.skin_count = 0;
@@ -138,7 +138,7 @@ TEST(join_puts_a_mesh_on_a_skeleton)
     CHECK_EQ(joined->node_count, 4);
     CHECK_EQ(joined->primitives[0].node, 3);
     CHECK_EQ(joined->bone_count, 2);
-    /* Bone 1 sits at y = 1, the mesh at x = 5: mesh space -> joint space adds (5, -1, 0). */
+    /* Bone 1 is at y = 1, the mesh at x = 5: mesh space -> joint space adds (5, -1, 0). */
     CHECK_NEAR(joined->bones[1].inverse_bind.m[3], 5.0, 1e-6);
     CHECK_NEAR(joined->bones[1].inverse_bind.m[7], -1.0, 1e-6);
     CHECK_EQ(joined->clip_count, 1);

@@ -55,7 +55,7 @@ static void add_morphs(const sup_character *from, arrays *a)
     size_t v = (size_t)from->vertex_count;
     for (int m = 0; m < 2; m++)
         a->morphs[m] = (sup_morph){.name = m == 0 ? "bulge" : "out",
-                                   .part = m,
+                                   .primitive = m,
                                    .weight = m,
                                    .default_weight = 0.5f,
                                    .positions = a->offsets[m],

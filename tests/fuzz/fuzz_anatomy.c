@@ -1,6 +1,6 @@
-/* fuzz_anatomy.c - sup_anatomy_read on any bytes; a template that is accepted must be written as it was read.
+/* fuzz_anatomy.c - sup_anatomy_read on any bytes; an accepted template must be written as it was read.
  *
- * The checksum is put right first: it keeps accidents out, not what is tested here. */
+ * The checksum is corrected first: otherwise it would reject nearly all inputs. */
 #include "anatomy/array_store.h"
 
 #include <stdlib.h>

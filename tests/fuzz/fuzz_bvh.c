@@ -1,4 +1,4 @@
-/* Any bytes into the BVH reader, and the motion that comes out onto a human: names, rest poses and keys of any kind. */
+/* Any bytes into the BVH reader; retargets the motion to a human: names, rest poses and keys of any kind. */
 #include "fuzz_reader.h"
 #include "supple/pose.h"
 

@@ -1,4 +1,4 @@
-/* Any bytes as a point cache: the first byte picks the format. */
+/* Any bytes as a point cache: the first byte selects the format. */
 #include "load/read_cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

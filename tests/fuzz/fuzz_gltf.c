@@ -1,4 +1,4 @@
-/* Any bytes into the glTF reader. Files that they name are not there; what is read must be what others may rely on. */
+/* Any bytes into the glTF reader. Referenced files do not exist; an accepted character must satisfy its invariants. */
 #include "load/document.h"
 #include "load/read.h"
 #include "supple/anatomy.h"
@@ -14,10 +14,10 @@ static sup_result read_nothing(void *user, const char *path, const sup_allocator
     SUP_UNUSED(allocator);
     SUP_UNUSED(data);
     SUP_UNUSED(size);
-    return sup_fail(error, SUP_ERROR_IO, "fuzz", path, "There are no other files.");
+    return sup_fail(error, SUP_ERROR_IO, "fuzz", path, "Other files do not exist.");
 }
 
-/* Reads every byte that the writers will read. */
+/* Reads every byte that the writers read. */
 static unsigned touch(const void *bytes, size_t size)
 {
     unsigned sum = 0;
@@ -43,7 +43,7 @@ static void touch_character(const sup_character *c)
     SUP_UNUSED(sum);
 }
 
-/* Layers and extras that look like a fitted body are read as one, or refused with a sentence. */
+/* Layers and extras that resemble a fitted body are read as a body or rejected with a message. */
 static void read_body(const sup_character *character)
 {
     sup_error error = {0};

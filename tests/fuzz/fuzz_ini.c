@@ -1,4 +1,4 @@
-/* Any bytes into the .ini reader; the files that it names are there when their ending is known. */
+/* Any bytes into the .ini reader; referenced files exist when their file extension is supported. */
 #include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,4 @@
-/* What the JSON tree reads it must write, and read again to the same text. */
+/* Accepted JSON must be written, and parsed again to the same text. */
 #include "load/json.h"
 
 #include <stdlib.h>

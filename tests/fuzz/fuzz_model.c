@@ -1,6 +1,6 @@
-/* fuzz_model.c - sup_model_load on any bytes; a model that is accepted must bear an instance and a step.
+/* fuzz_model.c - sup_model_load on any bytes; an accepted model must support an instance and a step.
  *
- * The checksum is put right first: it keeps accidents out, not what is tested here. */
+ * The checksum is corrected first: otherwise it would reject nearly all inputs. */
 #include "bind/model.h"
 #include "supple/deform.h"
 

@@ -1,4 +1,4 @@
-/* Settings that are accepted are within the ranges of their method. */
+/* Accepted settings must be within the ranges of their method. */
 #include "supple/load.h"
 
 #include <stdlib.h>

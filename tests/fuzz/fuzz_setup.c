@@ -1,4 +1,4 @@
-/* Any bytes as a setup text, and as a profile; what passes must stand in its ranges. */
+/* Any bytes as a setup text and as a profile; accepted values must be in range. */
 #include "methods/implicit/setup.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static sup_node nodes[3] = {{.name = "Spine"}, {.name = "Arm"}, {.name = "Hand"}};
 
-static void check(bool holds)
+static void check(bool condition)
 {
-    if (!holds) abort();
+    if (!condition) abort();
 }
 
 static void check_profile(const sup_profile *profile)

@@ -1,4 +1,4 @@
-/* Any bytes as header, table and landmarks of bodies: what is accepted keeps its word. */
+/* Any bytes as header, table and landmarks of bodies; accepted data must be valid. */
 #include "load/landmarks.h"
 #include "load/shapes.h"
 

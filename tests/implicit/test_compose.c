@@ -1,4 +1,5 @@
-/* The composition tree, on round fields with a closed form. Numbers in names are those of the checklist in the issue. */
+/* The composition tree on spherical fields with a closed form. Numbers in names are those of the checklist in the
+ * issue. */
 #include "test.h"
 
 #include "base/simd.h"
@@ -9,18 +10,18 @@
 #include <float.h>
 #include <stddef.h>
 
-enum { MOST = 12, NODES = 9, CONTACT = 0, BULGE = 1 };
+enum { MAX_FIELDS = 12, NODES = 9, CONTACT = 0, BULGE = 1 };
 static const double middle = 0.5 * (NODES - 1);
 
-/* What one character is made of. */
+/* The fields and the tree of one character. */
 typedef struct body {
-    sup_bone_field fields[MOST];
-    int32_t leaves[MOST];
-    sup_compose_node nodes[MOST];
-    sup_tree_field tree[MOST];
-    sup_compose_bend bends[MOST];
-    float pivots[4 * MOST];
-    float joints[MOST * 12], *memory;
+    sup_bone_field fields[MAX_FIELDS];
+    int32_t leaves[MAX_FIELDS];
+    sup_compose_node nodes[MAX_FIELDS];
+    sup_tree_field tree[MAX_FIELDS];
+    sup_compose_bend bends[MAX_FIELDS];
+    float pivots[4 * MAX_FIELDS];
+    float joints[MAX_FIELDS * 12], *memory;
     sup_compose compose;
     sup_posed_fields posed;
 } body;
@@ -52,7 +53,7 @@ static const float *controllers(void)
     return made;
 }
 
-/* 0.5 two nodes from the middle of the grid, 0 from four on. */
+/* 0.5 two nodes from the centre of the grid, 0 from four on. */
 static void sphere(const float *map, const double p[3], double out[4])
 {
     double at[3], distance = 0.0, slope;
@@ -72,7 +73,7 @@ static void sphere(const float *map, const double p[3], double out[4])
 }
 
 static void evaluate_sphere(const sup_fields *fields, int32_t field, const float to_grid[12],
-                          const sup_field_points *points, sup_field_samples *samples)
+                            const sup_field_points *points, sup_field_samples *samples)
 {
     CHECK(field >= 0 && field < fields->field_count);
     for (int k = 0; k < SUP_FIELD_LANES; k++) {
@@ -86,19 +87,21 @@ static void evaluate_sphere(const sup_fields *fields, int32_t field, const float
     }
 }
 
-static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controller, const double place[3], double radius)
+static void add_sphere(body *b, int32_t parent, int32_t table, int32_t controller, const double position[3],
+                       double radius)
 {
     int32_t f = b->compose.fields.field_count++;
     sup_bone_field *field = &b->fields[f];
     *field = (sup_bone_field){.joint = f, .size = {NODES, NODES, NODES}, .radius = (float)radius};
     for (int k = 0; k < 3; k++) {
         field->to_grid[5 * k] = (float)(2.0 / radius);
-        field->to_grid[4 * k + 3] = (float)(middle - place[k] * 2.0 / radius);
+        field->to_grid[4 * k + 3] = (float)(middle - position[k] * 2.0 / radius);
         field->from_grid[5 * k] = (float)(radius / 2.0);
-        field->from_grid[4 * k + 3] = (float)(place[k] - middle * radius / 2.0);
+        field->from_grid[4 * k + 3] = (float)(position[k] - middle * radius / 2.0);
         b->joints[12 * f + 5 * k] = 1.0f;
     }
-    b->tree[f] = (sup_tree_field){parent, table, controller, table == BULGE, radius, {place[0], place[1], place[2]}};
+    b->tree[f] =
+        (sup_tree_field){parent, table, controller, table == BULGE, radius, {position[0], position[1], position[2]}};
 }
 
 static void close_body(body *b)
@@ -109,17 +112,18 @@ static void close_body(body *b)
 
 static void finish(body *b)
 {
-    static const int32_t brothers[2] = {CONTACT, SUP_CONTROLLER_ELBOW};
+    static const int32_t siblings[2] = {CONTACT, SUP_CONTROLLER_ELBOW};
     sup_compose *c = &b->compose;
     sup_error error = {0};
-    int32_t count = c->fields.field_count, meets[MOST];
-    CHECK_OK(sup_tree_build(NULL, b->tree, count, brothers, b->leaves, b->nodes, meets, &error), error);
-    for (int32_t node = 0; node < count; node++) /* joints are half-way between spheres */
+    int32_t count = c->fields.field_count, parent_node[MAX_FIELDS];
+    CHECK_OK(sup_composition_tree_build(NULL, b->tree, count, siblings, b->leaves, b->nodes, parent_node, &error),
+             error);
+    for (int32_t node = 0; node < count; node++) /* joints are halfway between spheres */
         for (int32_t f = 0; f < count; f++) {
-            if (meets[f] != node) continue;
+            if (parent_node[f] != node) continue;
             for (int k = 0; k < 3; k++)
                 b->pivots[4 * c->bend_count + k] =
-                    (float)(0.5 * (b->tree[f].place[k] + b->tree[b->tree[f].parent].place[k]));
+                    (float)(0.5 * (b->tree[f].position[k] + b->tree[b->tree[f].parent].position[k]));
             b->pivots[4 * c->bend_count + 3] = (float)(0.5 * b->tree[f].size);
             b->bends[c->bend_count++] = (sup_compose_bend){node, f, b->tree[f].parent};
         }
@@ -140,20 +144,20 @@ static void finish(body *b)
     sup_compose_pose(c, b->joints, &b->posed);
 }
 
-/* Turns what hangs on a joint about the first axis, at its pivot. */
+/* Rotates everything below a joint about the first axis, at its pivot. */
 static void bend_joint(body *b, int32_t field, double angle)
 {
     const sup_compose *c = &b->compose;
     for (int32_t i = 0; i < c->bend_count; i++) {
         if (c->bends[i].field != field) continue;
-        sup_affine turn =
+        sup_affine rotation =
             sup_affine_from_trs(sup_v3(0, 0, 0), sup_quatd_from_axis_angle(sup_v3(1, 0, 0), angle), sup_v3(1, 1, 1));
-        sup_vec3d at = sup_v3_load(c->pivots + 4 * i), to = sup_v3_sub(at, sup_affine_vector(turn, at));
-        turn.m[3] = to.x;
-        turn.m[7] = to.y;
-        turn.m[11] = to.z;
+        sup_vec3d at = sup_v3_load(c->pivots + 4 * i), to = sup_v3_sub(at, sup_affine_vector(rotation, at));
+        rotation.m[3] = to.x;
+        rotation.m[7] = to.y;
+        rotation.m[11] = to.z;
         for (int k = 0; k < 12; k++)
-            b->joints[12 * field + k] = (float)turn.m[k];
+            b->joints[12 * field + k] = (float)rotation.m[k];
     }
     sup_compose_pose(c, b->joints, &b->posed);
 }
@@ -163,8 +167,8 @@ static void make_hand(body *b, const int32_t *order)
 {
     static const struct {
         int32_t parent, table, controller;
-        double place[3], radius;
-    } parts[11] = {
+        double position[3], radius;
+    } regions[11] = {
         {-1, CONTACT, 0, {0, 0, 0}, 1.0},      {0, CONTACT, 0, {0, 0, 1}, 1.4},
         {1, BULGE, 1, {-0.9, 0, 2}, 0.5},      {2, BULGE, 1, {-0.9, 0, 2.7}, 0.4},
         {1, BULGE, 1, {0, 0, 2.2}, 0.5},       {4, BULGE, 1, {0, 0, 2.9}, 0.4},
@@ -177,14 +181,14 @@ static void make_hand(body *b, const int32_t *order)
     for (int i = 0; i < 11; i++)
         number[order != NULL ? order[i] : i] = i;
     for (int i = 0; i < 11; i++) {
-        int from = order != NULL ? order[i] : i, parent = parts[from].parent;
-        add_sphere(b, parent < 0 ? -1 : number[parent], parts[from].table, parts[from].controller, parts[from].place,
-                 parts[from].radius);
+        int from = order != NULL ? order[i] : i, parent = regions[from].parent;
+        add_sphere(b, parent < 0 ? -1 : number[parent], regions[from].table, regions[from].controller,
+                   regions[from].position, regions[from].radius);
     }
     finish(b);
 }
 
-static void random_block(sup_random *random, sup_field_points *points, double reach)
+static void random_batch(sup_random *random, sup_field_points *points, double reach)
 {
     double middle_of[3];
     for (int k = 0; k < 3; k++)
@@ -196,18 +200,18 @@ static void random_block(sup_random *random, sup_field_points *points, double re
     }
 }
 
-/* --- The slow way: the tree from its ranks, in double, without boxes --- */
+/* --- Reference: the tree from its ranks, in double, without boxes --- */
 
-typedef struct slow {
-    double value, gradient[3], contact, side, across[3], left;
-    bool own; /* holds the leaf that is asked for */
-} slow;
+typedef struct reference {
+    double value, gradient[3], contact, side, across[3], to_end;
+    bool own; /* contains the queried leaf */
+} reference;
 
-/* d in the fold of the nearest joint of a node, and the way until its sheet ends. */
-static double slow_fold(const body *b, int32_t node, const double p[3], double *left)
+/* d in the fold of the nearest joint of a node, and the distance to the end of its contact surface. */
+static double reference_fold(const body *b, int32_t node, const double p[3], double *to_end)
 {
     double nearest = INFINITY, d = 0.0;
-    *left = (double)FLT_MAX;
+    *to_end = (double)FLT_MAX;
     for (int32_t i = b->posed.fold_first[node]; i < b->posed.fold_first[node + 1]; i++) {
         const sup_compose_fold *fold = &b->posed.folds[i];
         double square = 0.0, along = -(double)fold->end;
@@ -219,16 +223,17 @@ static double slow_fold(const body *b, int32_t node, const double p[3], double *
         if (square >= nearest) continue;
         nearest = square;
         d = (double)fold->depth * fmin(fmax(1.0 + along * (double)fold->fade, 0.0), 1.0);
-        *left = d > 0.0 ? along : (double)FLT_MAX;
+        *to_end = d > 0.0 ? along : (double)FLT_MAX;
     }
     return d;
 }
 
-static slow slow_combine(const body *whole, const sup_compose_node *node, const double p[3], slow a, slow b)
+static reference reference_combine(const body *whole, const sup_compose_node *node, const double p[3], reference a,
+                                   reference b)
 {
     const sup_compose *c = &whole->compose;
     bool own = a.own || b.own;
-    slow held = b.own ? b : a;
+    reference held = b.own ? b : a;
     if (!(b.value > 0.0)) held = a;
     if (!(a.value > 0.0)) held = b;
     if (!(b.value > 0.0) || !(a.value > 0.0)) {
@@ -242,10 +247,10 @@ static slow slow_combine(const body *whole, const sup_compose_node *node, const 
         ab += a.gradient[k] * b.gradient[k];
     }
     double angle = aa * bb > 0.0 ? acos(fmin(fmax(ab / sqrt(aa * bb), -1.0), 1.0)) : 0.0;
-    double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle), left;
-    d = fmax(d, slow_fold(whole, (int32_t)(node - c->nodes), p, &left));
+    double d = (double)sup_controller_at(c->controllers + node->controller * SUP_CONTROLLER_SIZE, (float)angle), to_end;
+    d = fmax(d, reference_fold(whole, (int32_t)(node - c->nodes), p, &to_end));
     sup_operator_at(c->tables + (size_t)node->table * SUP_OPERATOR_SIZE, a.value, b.value, d, out);
-    slow result = held;
+    reference result = held;
     result.own = own;
     result.value = fmin(fmax(out[0], 0.0), 1.0);
     for (int k = 0; k < 3; k++)
@@ -253,7 +258,7 @@ static slow slow_combine(const body *whole, const sup_compose_node *node, const 
     double contact = d * fmin(fmax(4.0 * fmin(a.value, b.value) - 1.0, 0.0), 1.0);
     if (own && contact > held.contact) {
         result.contact = contact;
-        result.left = left;
+        result.to_end = to_end;
         result.side = b.own ? b.value - a.value : a.value - b.value;
         for (int k = 0; k < 3; k++)
             result.across[k] = b.own ? b.gradient[k] - a.gradient[k] : a.gradient[k] - b.gradient[k];
@@ -261,64 +266,65 @@ static slow slow_combine(const body *whole, const sup_compose_node *node, const 
     return result;
 }
 
-static slow slow_range(const body *b, int32_t first, int32_t last, int32_t own, const double p[3])
+static reference reference_range(const body *b, int32_t first, int32_t last, int32_t own, const double p[3])
 {
     const sup_compose *c = &b->compose;
     if (first == last) {
         double out[4];
         sphere(b->posed.to_grid + 12 * first, p, out);
-        return (slow){.value = out[0], .gradient = {out[1], out[2], out[3]}, .own = first == own && out[0] > 0.0};
+        return (reference){.value = out[0], .gradient = {out[1], out[2], out[3]}, .own = first == own && out[0] > 0.0};
     }
-    int32_t top = first;
+    int32_t root = first;
     for (int32_t i = first; i < last; i++)
-        if (c->nodes[i].rank > c->nodes[top].rank) top = i;
-    return slow_combine(b, &c->nodes[top], p, slow_range(b, first, top, own, p), slow_range(b, top + 1, last, own, p));
+        if (c->nodes[i].rank > c->nodes[root].rank) root = i;
+    return reference_combine(b, &c->nodes[root], p, reference_range(b, first, root, own, p),
+                             reference_range(b, root + 1, last, own, p));
 }
 
-TEST(compose_agrees_with_the_slow_way)
+TEST(compose_agrees_with_the_double_reference)
 {
     body b;
     make_hand(&b, NULL);
     sup_random random = {1};
-    int felt = 0, sided = 0, ended = 0;
-    for (int block = 0; block < 400; block++) {
+    int own_value = 0, sided = 0, ended = 0;
+    for (int batch = 0; batch < 400; batch++) {
         sup_field_points points;
         sup_field_samples samples;
         sup_field_sides sides;
-        if (block == 200) /* from here on with folds */
+        if (batch == 200) /* from here on with folds */
             for (int f = 3; f < 10; f += 2)
                 bend_joint(&b, f, 0.4 * f);
-        random_block(&random, &points, block % 2 ? 0.3 : 3.0);
+        random_batch(&random, &points, batch % 2 ? 0.3 : 3.0);
         for (int k = 0; k < SUP_FIELD_LANES; k++)
-            sides.own[k] = (float)((block + k) % (b.compose.fields.field_count + 1) - 1);
+            sides.own[k] = (float)((batch + k) % (b.compose.fields.field_count + 1) - 1);
         sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
-            slow s = slow_range(&b, 0, b.compose.fields.field_count - 1, (int32_t)sides.own[k], p);
-            /* d comes from an angle within 7e-5, and its steepest controller rises by 3 a radian. */
+            reference s = reference_range(&b, 0, b.compose.fields.field_count - 1, (int32_t)sides.own[k], p);
+            /* d comes from an angle within 7e-5, and its steepest controller rises by 3 per radian. */
             CHECK_NEAR(samples.value[k], s.value, 5e-4);
             CHECK_NEAR(samples.x[k], s.gradient[0], 5e-3);
             CHECK_NEAR(samples.y[k], s.gradient[1], 5e-3);
             CHECK_NEAR(samples.z[k], s.gradient[2], 5e-3);
             CHECK_NEAR(sides.contact[k], s.contact, 1e-3);
-            felt += s.value > 0.0;
+            own_value += s.value > 0.0;
             if (!(s.contact > 2e-3)) continue;
             CHECK_NEAR(sides.side.value[k], s.side, 1e-3);
             CHECK_NEAR(sides.side.x[k], s.across[0], 1e-2);
             CHECK_NEAR(sides.side.y[k], s.across[1], 1e-2);
             CHECK_NEAR(sides.side.z[k], s.across[2], 1e-2);
             sided++;
-            if (!(fabs(s.left) < 1.0)) continue;
-            CHECK_NEAR(sides.end.value[k], s.left, 1e-4);
+            if (!(fabs(s.to_end) < 1.0)) continue;
+            CHECK_NEAR(sides.end.value[k], s.to_end, 1e-4);
             ended++;
         }
     }
-    CHECK(felt > 2000 && sided > 100);
+    CHECK(own_value > 2000 && sided > 100);
     CHECK_MSG(ended > 5, "%d of %d", ended, sided);
     close_body(&b);
 }
 
-/* Joints between two fields of one line, from the lower one up; 3 for more, and for those of other lines. */
+/* Joints between two fields of one chain, from the lower one up; 3 for more, and for fields of other chains. */
 static int joints_between(const body *b, int32_t low, int32_t high)
 {
     int joints = 0;
@@ -337,20 +343,21 @@ static void check_strongest(const sup_field_samples *found, int k, const double 
     CHECK_NEAR(found->z[k], strongest[3], 1e-5);
 }
 
-/* A limb goes on over one joint; what is two joints up or down the same line is neither kin nor strange; brothers are strange. */
-TEST(compose_tells_kin_from_strangers)
+/* A limb continues across one joint; fields two joints up or down the same chain belong to neither limb; siblings are
+ * other limbs. */
+TEST(compose_separates_own_and_other_limbs)
 {
     body b;
     make_hand(&b, NULL);
     sup_random random = {8};
-    int felt[2] = {0, 0};
-    for (int block = 0; block < 200; block++) {
+    int own_value[2] = {0, 0};
+    for (int batch = 0; batch < 200; batch++) {
         sup_field_points points;
         sup_field_samples samples;
         sup_field_sides sides;
-        random_block(&random, &points, 1.5);
-        for (int k = 0; k < SUP_FIELD_LANES; k++) /* blocks of one owner, and mixed ones */
-            sides.own[k] = (float)((block + (block % 2 ? k : 0)) % (b.compose.fields.field_count + 1) - 1);
+        random_batch(&random, &points, 1.5);
+        for (int k = 0; k < SUP_FIELD_LANES; k++) /* batches of one owner, and mixed ones */
+            sides.own[k] = (float)((batch + (batch % 2 ? k : 0)) % (b.compose.fields.field_count + 1) - 1);
         sup_compose_evaluate(&b.compose, &b.posed, &points, &samples, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
             const double p[3] = {(double)points.x[k], (double)points.y[k], (double)points.z[k]};
@@ -363,13 +370,13 @@ TEST(compose_tells_kin_from_strangers)
                 sphere(b.posed.to_grid + 12 * leaf, p, out);
                 if (joints != 2 && out[0] > strongest[which][0]) memcpy(strongest[which], out, sizeof out);
             }
-            check_strongest(&sides.kin, k, strongest[0]);
-            check_strongest(&sides.strange, k, strongest[1]);
+            check_strongest(&sides.own_limb, k, strongest[0]);
+            check_strongest(&sides.other_limb, k, strongest[1]);
             for (int i = 0; i < 2; i++)
-                felt[i] += own >= 0 && strongest[i][0] > 0.1;
+                own_value[i] += own >= 0 && strongest[i][0] > 0.1;
         }
     }
-    CHECK(felt[0] > 200 && felt[1] > 200);
+    CHECK(own_value[0] > 200 && own_value[1] > 200);
     close_body(&b);
 }
 
@@ -381,14 +388,14 @@ TEST(compose_kernels_agree_with_each_other)
     if (sup_simd_lanes() >= 16) all[2] = &sup_compose_kernels_avx512;
 #endif
     sup_random random = {2};
-    for (int round = 0; round < 200; round++) {
-        sup_compose_operand a = {0}, b = {.meets = round % 4 == 0}, first = {0};
+    for (int trial = 0; trial < 200; trial++) {
+        sup_compose_operand a = {0}, b = {.in_contact = trial % 4 == 0}, first = {0};
         sup_field_points points;
-        random_block(&random, &points, 1.0);
+        random_batch(&random, &points, 1.0);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
-            a.mine[k] = (round + k) % 3 == 0 ? 1.0f : 0.0f;
-            b.mine[k] = (round + k) % 3 == 1 ? 1.0f : 0.0f;
-            b.sides.contact[k] = b.meets ? (float)sup_random_unit(&random) : 0.0f;
+            a.own_mask[k] = (trial + k) % 3 == 0 ? 1.0f : 0.0f;
+            b.own_mask[k] = (trial + k) % 3 == 1 ? 1.0f : 0.0f;
+            b.sides.contact[k] = b.in_contact ? (float)sup_random_unit(&random) : 0.0f;
             b.sides.side.value[k] = b.sides.end.x[k] = 0.25f;
             float *ga[3] = {a.samples.x, a.samples.y, a.samples.z}, *gb[3] = {b.samples.x, b.samples.y, b.samples.z};
             a.samples.value[k] = k == 3 ? 0.0f : (float)sup_random_unit(&random);
@@ -404,13 +411,13 @@ TEST(compose_kernels_agree_with_each_other)
             const sup_compose_fold folds[2] = {
                 {.centre = {0.2f, 0, 0}, .out = {0, 1, 0}, .end = 0.1f, .depth = 0.8f, .fade = 9},
                 {.centre = {-0.2f, 0, 0}, .out = {0, 0, 1}, .depth = 0.3f, .fade = 5}};
-            sup_compose_meeting meeting = {tables() + (round % 2) * SUP_OPERATOR_SIZE,
-                                           controllers() + (round % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
-                                           round % 3, folds};
-            all[i]->combine(&meeting, &points, round % 5 > 0, &b, &out);
+            sup_compose_node_input node_input = {tables() + (trial % 2) * SUP_OPERATOR_SIZE,
+                                                 controllers() + (trial % SUP_CONTROLLER_PRESETS) * SUP_CONTROLLER_SIZE,
+                                                 trial % 3, folds};
+            all[i]->combine(&node_input, &points, trial % 5 > 0, &b, &out);
             const float *x = (const float *)&out, *y = (const float *)&first;
             if (i == 0) first = out;
-            for (size_t k = 0; k < offsetof(sup_compose_operand, meets) / sizeof(float); k++) {
+            for (size_t k = 0; k < offsetof(sup_compose_operand, in_contact) / sizeof(float); k++) {
                 CHECK(isfinite(x[k]));
                 CHECK_NEAR(x[k], y[k], 2e-4);
             }
@@ -463,10 +470,10 @@ TEST(order_of_fields_does_not_change_the_field_13)
     for (int i = 0; i < 3; i++) {
         sup_random random = {4};
         make_hand(&b, orders[i]);
-        for (int block = 0; block < 100; block++) {
+        for (int batch = 0; batch < 100; batch++) {
             sup_field_points points;
             sup_field_samples one, other;
-            random_block(&random, &points, 1.0);
+            random_batch(&random, &points, 1.0);
             sup_compose_evaluate(&a.compose, &a.posed, &points, &one, NULL);
             sup_compose_evaluate(&b.compose, &b.posed, &points, &other, NULL);
             for (int k = 0; k < SUP_FIELD_LANES; k++)
@@ -477,7 +484,7 @@ TEST(order_of_fields_does_not_change_the_field_13)
     close_body(&a);
 }
 
-TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
+TEST(tree_has_bulges_at_the_bottom_and_keeps_symmetry)
 {
     body b;
     make_hand(&b, NULL);
@@ -489,7 +496,7 @@ TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
     }
     CHECK(last_bulge >= 0 && last_bulge < first_contact);
     close_body(&b);
-    /* A pelvis, a spine and two legs that overlap: left and right see the same. */
+    /* A pelvis, a spine and two overlapping legs: left and right get the same values. */
     static const double pelvis[3] = {0, 0, 0}, spine[3] = {0, 0, 1.2}, left[3] = {-0.6, 0, -0.8},
                         right[3] = {0.6, 0, -0.8};
     memset(&b, 0, sizeof b);
@@ -499,10 +506,10 @@ TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
     add_sphere(&b, 0, CONTACT, 0, right, 0.8);
     finish(&b);
     sup_random random = {5};
-    for (int block = 0; block < 50; block++) {
+    for (int batch = 0; batch < 50; batch++) {
         sup_field_points points, mirrored;
         sup_field_samples one, other;
-        random_block(&random, &points, 1.0);
+        random_batch(&random, &points, 1.0);
         mirrored = points;
         for (int k = 0; k < SUP_FIELD_LANES; k++)
             mirrored.x[k] = -points.x[k];
@@ -514,33 +521,33 @@ TEST(tree_has_bulges_at_the_bottom_and_mirrors_what_is_mirrored)
     close_body(&b);
 }
 
-TEST(what_a_lane_gets_does_not_depend_on_the_others)
+TEST(lanes_are_independent)
 {
     body b;
     make_hand(&b, NULL);
     sup_random random = {6};
-    for (int block = 0; block < 100; block++) {
+    for (int batch = 0; batch < 100; batch++) {
         sup_field_points points;
-        sup_field_samples together, alone;
-        sup_field_sides sides, sides_alone;
-        random_block(&random, &points, 2.5);
-        if (block == 7) points.y[4] = NAN;
-        if (block == 50) bend_joint(&b, 3, 1.5);
+        sup_field_samples together, single;
+        sup_field_sides sides, sides_single;
+        random_batch(&random, &points, 2.5);
+        if (batch == 7) points.y[4] = NAN;
+        if (batch == 50) bend_joint(&b, 3, 1.5);
         for (int k = 0; k < SUP_FIELD_LANES; k++)
-            sides.own[k] = sides_alone.own[k] = (float)(block % 11);
+            sides.own[k] = sides_single.own[k] = (float)(batch % 11);
         sup_compose_evaluate(&b.compose, &b.posed, &points, &together, &sides);
         for (int k = 0; k < SUP_FIELD_LANES; k++) {
-            if (block == 7 && k == 4) continue;
+            if (batch == 7 && k == 4) continue;
             sup_field_points one;
             for (int i = 0; i < SUP_FIELD_LANES; i++) {
                 one.x[i] = points.x[k];
                 one.y[i] = points.y[k];
                 one.z[i] = points.z[k];
             }
-            sup_compose_evaluate(&b.compose, &b.posed, &one, &alone, &sides_alone);
-            CHECK(together.value[k] == alone.value[3] && together.x[k] == alone.x[3]);
-            CHECK(sides.contact[k] == sides_alone.contact[3]);
-            if (sides.contact[k] > 0.0f) CHECK(sides.side.value[k] == sides_alone.side.value[3]);
+            sup_compose_evaluate(&b.compose, &b.posed, &one, &single, &sides_single);
+            CHECK(together.value[k] == single.value[3] && together.x[k] == single.x[3]);
+            CHECK(sides.contact[k] == sides_single.contact[3]);
+            if (sides.contact[k] > 0.0f) CHECK(sides.side.value[k] == sides_single.side.value[3]);
         }
     }
     close_body(&b);
@@ -557,7 +564,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     sup_field_samples s;
     sup_field_sides sides = {0};
     const float *contact = sides.contact;
-    points.x[1] = -0.7f;  /* where one has no gradient */
+    points.x[1] = -0.7f;  /* where one field has no gradient */
     points.x[2] = 1e30f;  /* far away */
     points.x[3] = 0.001f; /* beside the contact surface */
     points.x[4] = NAN;
@@ -565,7 +572,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     points.y[6] = 0.9f; /* on the surface, outside of both */
     sup_compose_evaluate(&b.compose, &b.posed, &points, &s, &sides);
     CHECK(sides.side.value[3] < 0.0f && sides.side.x[3] < -1.0f &&
-          fabsf(sides.side.value[0]) < 1e-6f); /* of the left */
+          fabsf(sides.side.value[0]) < 1e-6f); /* belongs to the left sphere */
     for (int k = 0; k < SUP_FIELD_LANES; k++)
         CHECK(k == 4 || (isfinite(s.value[k]) && isfinite(s.x[k]) && isfinite(s.y[k]) && isfinite(s.z[k])));
     CHECK_NEAR(s.value[0], 0.5, 1e-4); /* the surface where two spheres touch */
@@ -573,7 +580,7 @@ TEST(opposite_and_missing_gradients_are_safe_24)
     CHECK_NEAR(s.x[0], 0.0, 1e-4);
     CHECK(s.value[1] > 0.9f && s.value[2] == 0.0f && s.value[5] == 0.0f);
     CHECK(s.value[3] > 0.5f - 1e-4f && s.value[6] < 0.5f && contact[6] < 0.5f);
-    /* A joint without an inverse takes its field away. */
+    /* A joint without an inverse disables its field. */
     memset(b.joints + 12, 0, 12 * sizeof(float));
     sup_compose_pose(&b.compose, b.joints, &b.posed);
     sup_compose_evaluate(&b.compose, &b.posed, &points, &s, &sides);
@@ -583,11 +590,11 @@ TEST(opposite_and_missing_gradients_are_safe_24)
 
 TEST(fields_follow_their_joints_and_muscles_swell)
 {
-    static const double place[3] = {1, 0, 0}, other[3] = {9, 0, 0};
+    static const double position[3] = {1, 0, 0}, other[3] = {9, 0, 0};
     const sup_controller_point growing[] = {{0, 1.0}, {90, 2.0}};
     float curve[SUP_CONTROLLER_SIZE];
     body b = {0};
-    add_sphere(&b, -1, CONTACT, 0, place, 1.0);
+    add_sphere(&b, -1, CONTACT, 0, position, 1.0);
     add_sphere(&b, 0, CONTACT, 0, other, 1.0);
     finish(&b);
     const sup_compose_muscle muscle = {0, 1, 0, 0};
@@ -597,9 +604,9 @@ TEST(fields_follow_their_joints_and_muscles_swell)
     b.compose.curve_count = 1;
     b.compose.curves = curve;
     CHECK(sup_compose_check(&b.compose, 2));
-    b.joints[3] = 0.5f; /* joint 0 moves along x; joint 1 turns by 90 degrees about x */
-    const float turned[12] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0};
-    memcpy(b.joints + 12, turned, sizeof turned);
+    b.joints[3] = 0.5f; /* joint 0 moves along x; joint 1 rotates by 90 degrees about x */
+    const float flipped[12] = {1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0};
+    memcpy(b.joints + 12, flipped, sizeof flipped);
     sup_compose_pose(&b.compose, b.joints, &b.posed);
     sup_field_points points = {0};
     sup_field_samples s;
@@ -607,7 +614,7 @@ TEST(fields_follow_their_joints_and_muscles_swell)
         points.x[k] = 1.5f;
     points.y[1] = 2.0f; /* twice as thick across */
     points.x[2] = 2.5f; /* not longer */
-    points.z[3] = 3.9f; /* still felt */
+    points.z[3] = 3.9f; /* still nonzero */
     points.z[4] = 4.1f;
     sup_compose_evaluate(&b.compose, &b.posed, &points, &s, NULL);
     CHECK_NEAR(s.value[0], 1.0, 1e-5);
@@ -617,7 +624,7 @@ TEST(fields_follow_their_joints_and_muscles_swell)
     close_body(&b);
 }
 
-/* A joint folds along the line between its bones, as far as its controller says at twice the bend; twists do not. */
+/* A joint folds along the line between its bones, by its controller at twice the bend; twists do not fold. */
 TEST(joints_fold_between_their_bones)
 {
     static const double up[3] = {0, 0, 1}, down[3] = {0, 0, -1};
@@ -639,7 +646,7 @@ TEST(joints_fold_between_their_bones)
             CHECK_NEAR(fold->out[2], sin(0.5 * angle), 1e-5);
             CHECK_NEAR(fold->end, 0.35, 1e-5);
         }
-        for (int k = 0; k < 12; k++) /* the same turn, but a twist */
+        for (int k = 0; k < 12; k++) /* the same rotation, but a twist */
             b.joints[12 + k] = k == 10 ? 1.0f : 0.0f;
         b.joints[12] = b.joints[17] = (float)cos(angle);
         b.joints[13] = -(float)sin(angle);
@@ -655,7 +662,7 @@ TEST(damaged_trees_are_refused)
     body b;
     make_hand(&b, NULL);
     const int32_t count = b.compose.fields.field_count;
-    CHECK(!sup_compose_check(&b.compose, count - 1)); /* a joint that is not there */
+    CHECK(!sup_compose_check(&b.compose, count - 1)); /* a joint that does not exist */
     b.leaves[3] = count;
     CHECK(!sup_compose_check(&b.compose, count));
     b.leaves[3] = 0;
@@ -682,7 +689,7 @@ TEST(damaged_trees_are_refused)
     b.compose.muscles = &muscle;
     CHECK(!sup_compose_check(&b.compose, count));
     close_body(&b);
-    /* Ranks that fall all the way would need more room than there is. */
+    /* Ranks that decrease all the way would exceed the stack. */
     enum { MANY = SUP_COMPOSE_DEPTH + 2 };
     static sup_bone_field fields[MANY];
     static sup_compose_node nodes[MANY];
@@ -699,13 +706,13 @@ TEST(damaged_trees_are_refused)
     CHECK(sup_compose_check(&falling, 1));
 }
 
-TEST(long_and_wide_skeletons_make_shallow_rows)
+TEST(long_and_wide_skeletons_need_little_depth)
 {
     enum { COUNT = 600 };
     static sup_tree_field fields[COUNT];
     static int32_t leaves[COUNT];
     static sup_compose_node nodes[COUNT];
-    const int32_t brothers[2] = {0, 0};
+    const int32_t siblings[2] = {0, 0};
     sup_error error = {0};
     for (int shape = 0; shape < 3; shape++) {
         for (int i = 0; i < COUNT; i++)
@@ -716,19 +723,19 @@ TEST(long_and_wide_skeletons_make_shallow_rows)
                                          1.0 + i % 7,
                                          {i, 0, 0}};
         fields[0].parent = -1;
-        CHECK_OK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, NULL, &error), error);
-        int32_t waiting[COUNT], depth = 0, most = 0, seen = 0;
+        CHECK_OK(sup_composition_tree_build(NULL, fields, COUNT, siblings, leaves, nodes, NULL, &error), error);
+        int32_t pending[COUNT], depth = 0, deepest = 0, seen = 0;
         for (int i = 0; i + 1 < COUNT; i++) {
-            while (depth > 0 && waiting[depth - 1] <= nodes[i].rank)
+            while (depth > 0 && pending[depth - 1] <= nodes[i].rank)
                 depth--;
-            waiting[depth++] = nodes[i].rank;
-            most = depth > most ? depth : most;
+            pending[depth++] = nodes[i].rank;
+            deepest = depth > deepest ? depth : deepest;
             seen += leaves[i];
         }
         CHECK_EQ(seen + leaves[COUNT - 1], COUNT * (COUNT - 1) / 2);
-        CHECK_MSG(most <= 11, "%d nodes wait", most);
+        CHECK_MSG(deepest <= 11, "%d nodes pending", deepest);
     }
     fields[0].parent = 5;
     fields[5].parent = 0;
-    CHECK(sup_tree_build(NULL, fields, COUNT, brothers, leaves, nodes, NULL, &error) == SUP_ERROR_DATA);
+    CHECK(sup_composition_tree_build(NULL, fields, COUNT, siblings, leaves, nodes, NULL, &error) == SUP_ERROR_DATA);
 }

@@ -1,4 +1,4 @@
-/* Models from files: whatever array of one lies, it is refused with a sentence, or steps without harm. */
+/* Models from files: whichever array of a model is corrupt, it is refused with an error message, or it steps safely. */
 #include "bind/model.h"
 #include "methods/implicit/field.h"
 #include "supple/supple.h"
@@ -6,12 +6,12 @@
 
 typedef struct victim {
     sup_character *character;
-    sup_model *model; /* whose block this test may write to */
+    sup_model *model; /* this test may write to its memory block */
     sup_pose *pose;   /* bent */
     float *out;       /* [vertex_count*6] positions, normals */
 } victim;
 
-/* `vertices` are tracked at most. */
+/* `vertices`: maximum number of tracked vertices. */
 static void victim_open(victim *v, const char *vertices)
 {
     static const char setup[] = "muscle m bone lower radii 30% 10% swell lower 0:1 90:2";
@@ -40,7 +40,7 @@ static void victim_close(victim *v)
     sup_character_destroy(v->character);
 }
 
-/* A model that passes its check must bear a step; all that comes out is finite. */
+/* A model that passes its check must survive a step; all outputs are finite. */
 static void step_victim(victim *v, const char *what)
 {
     sup_instance *instance = NULL;
@@ -50,11 +50,11 @@ static void step_victim(victim *v, const char *what)
     CHECK_OK(sup_instance_create(NULL, v->model, NULL, &instance, &error), error);
     sup_result result = sup_instance_step(instance, v->pose, 0.1f, &out);
     for (size_t i = 0; i < 2 * count && result == SUP_OK; i++)
-        CHECK_MSG(isfinite(v->out[i]), "%s: number %zu of the skin", what, i);
+        CHECK_MSG(isfinite(v->out[i]), "%s: output %zu of the skin", what, i);
     sup_instance_destroy(instance);
 }
 
-/* True: refused by name. */
+/* True: refused with the expected error id. */
 static bool refused(const victim *v)
 {
     sup_error error = {0};
@@ -65,14 +65,14 @@ static bool refused(const victim *v)
     return true;
 }
 
-/* Four bytes of an array that may hold anything: ranks only order nodes, and any finite number may be in a factor. */
+/* Four bytes of an array that may hold any value: ranks only order nodes, and a factor may hold any finite number. */
 static bool may_be_any(const char *name, int64_t at, int how)
 {
     return (strcmp(name, "compose.node") == 0 && at % 3 == 0) || (strcmp(name, "track.factor_values") == 0 && how == 1);
 }
 
-/* Puts what no array may hold into four bytes of one. */
-static void lie(unsigned char *to, const sup_model_entry *entry, int64_t at, int how)
+/* Writes an invalid value into four bytes of an array. */
+static void corrupt(unsigned char *to, const sup_model_entry *entry, int64_t at, int how)
 {
     static const int32_t ints[2] = {INT32_MIN, INT32_MAX};
     static const float floats[2] = {NAN, -3e38f};
@@ -81,16 +81,16 @@ static void lie(unsigned char *to, const sup_model_entry *entry, int64_t at, int
     memcpy(to, number ? (const void *)&floats[how] : (const void *)&ints[how], 4);
 }
 
-/* The arrays of the method itself; those of linear blending below it are tests/bind's. */
+/* The arrays of this method; those of linear blend skinning are tested in tests/bind. */
 static bool is_own(const char *name)
 {
-    static const char *const starts[] = {"implicit.", "stats", "field.", "compose.", "track.", "shown.", "upsample"};
+    static const char *const starts[] = {"implicit.", "stats", "field.", "compose.", "track.", "render.", "upsample"};
     for (int i = 0; i < SUP_COUNT(starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0) return true;
     return false;
 }
 
-/* Each array, at its first, a middle and its last four bytes. */
+/* Corrupts each array at its first, a middle and its last four bytes. */
 static int32_t damage_arrays(victim *v, const char *only)
 {
     const sup_model_entry *entries = sup_model_entries(v->model);
@@ -99,18 +99,18 @@ static int32_t damage_arrays(victim *v, const char *only)
         const sup_model_entry *entry = &entries[e];
         size_t size = sup_array_type_size(entry->type);
         int64_t fours = entry->count * (int64_t)size / 4;
-        bool weights = strstr(entry->name, "_weights") != NULL; /* any number of 16 bits is one */
+        bool weights = strstr(entry->name, "_weights") != NULL; /* any 16-bit number is valid */
         if (!is_own(entry->name) || weights || strncmp(entry->name, only, strlen(only)) != 0) continue;
         for (int k = 0; k < 3 && fours > 0; k++)
             for (int how = 0; how < 2; how++) {
                 int64_t at = k == 0 ? 0 : k == 1 ? fours / 2 : fours - 1;
                 unsigned char *to = v->model->block + entry->offset + 4 * (size_t)at, kept[4];
                 memcpy(kept, to, 4);
-                lie(to, entry, at, how);
+                corrupt(to, entry, at, how);
                 if (may_be_any(entry->name, at, how))
                     step_victim(v, entry->name);
                 else
-                    CHECK_MSG(refused(v), "%s: lie %d at %lld was believed", entry->name, how, (long long)at);
+                    CHECK_MSG(refused(v), "%s: corruption %d at %lld was accepted", entry->name, how, (long long)at);
                 memcpy(to, kept, 4);
                 tried++;
             }
@@ -118,20 +118,20 @@ static int32_t damage_arrays(victim *v, const char *only)
     return tried;
 }
 
-TEST(models_that_lie_are_refused_array_by_array)
+TEST(damaged_arrays_are_refused)
 {
     victim v;
     victim_open(&v, "2000");
     CHECK(!refused(&v));
     CHECK(damage_arrays(&v, "") > 150);
     victim_close(&v);
-    victim_open(&v, "100"); /* shown through a decimated skin */
+    victim_open(&v, "100"); /* rendered through a decimated skin */
     CHECK(damage_arrays(&v, "upsample") > 20);
     victim_close(&v);
 }
 
-/* Any bytes behind a valid checksum: refused by name, or all that comes out is finite (the sanitizers watch the rest). */
-TEST(models_with_any_bytes_do_no_harm)
+/* Random bytes behind a valid checksum: refused by id, or all outputs are finite (the sanitizers check the rest). */
+TEST(models_with_random_bytes_are_safe)
 {
     victim v;
     victim_open(&v, "2000");
@@ -140,8 +140,8 @@ TEST(models_with_any_bytes_do_no_harm)
     const sup_model_entry *entries = sup_model_entries(whole);
     int32_t arrays = sup_model_header_of(whole)->array_count, accepted = 0;
     unsigned char *block = malloc(whole->size);
-    for (int round = 0; round < 2 * arrays; round++) {
-        const sup_model_entry *entry = &entries[round % arrays];
+    for (int trial = 0; trial < 2 * arrays; trial++) {
+        const sup_model_entry *entry = &entries[trial % arrays];
         size_t bytes = (size_t)entry->count * sup_array_type_size(entry->type);
         if (!is_own(entry->name) || bytes == 0) continue;
         memcpy(block, whole->block, whole->size);

@@ -1,4 +1,4 @@
-/* What the method does beside the paper: skin in no field, colliders, morph targets, threads. */
+/* Features beyond the paper: skin outside of all fields, colliders, morph targets, threads. */
 #include "base/base.h"
 #include "math/affine.h"
 #include "supple/supple.h"
@@ -21,7 +21,7 @@ static void listen(void *user, sup_log_level level, const char *message)
         sup_format(a->said + strlen(a->said), sizeof a->said - strlen(a->said), "%s\n", message);
 }
 
-/* Takes the character. */
+/* Takes ownership of the character. */
 static void actor_open(actor *a, const sup_context *given, sup_character *character)
 {
     sup_error error = {0};
@@ -74,13 +74,13 @@ static sup_vec3d at(const float *positions, int32_t v)
     return sup_v3_load(positions + 3 * (int64_t)v);
 }
 
-/* Farthest of vertices [begin, end) from `other`, in sizes. */
+/* Largest distance of vertices [begin, end) from `other`, in sizes. */
 static double farthest(const actor *a, const float *other, int32_t begin, int32_t end)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t v = begin; v < end; v++)
-        most = fmax(most, sup_v3_distance(at(a->positions, v), at(other, v)));
-    return most / (double)a->rig->size;
+        largest = fmax(largest, sup_v3_distance(at(a->positions, v), at(other, v)));
+    return largest / (double)a->rig->size;
 }
 
 static sup_character *cylinder(double resolution)
@@ -91,11 +91,11 @@ static sup_character *cylinder(double resolution)
     return character;
 }
 
-/* --- In no field --- */
+/* --- Outside of all fields --- */
 
 enum { CORNERS = 6, FACES = 8 };
 
-/* The cylinder with an octahedron around a point, of the same part and weights as the vertex that is nearest. */
+/* The cylinder with an octahedron around a point, with the region and weights of the nearest vertex. */
 static sup_character *with_island(sup_character *from, sup_vec3d centre, double radius)
 {
     static const int32_t faces[3 * FACES] = {0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5};
@@ -108,9 +108,9 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
             like = v;
     int32_t own = from->influence_first[like], each = from->influence_first[like + 1] - own;
     CHECK_EQ(from->primitive_count, 1);
-    sup_primitive part = from->primitives[0];
-    part.vertex_count += CORNERS;
-    part.triangle_count += FACES;
+    sup_primitive region = from->primitives[0];
+    region.vertex_count += CORNERS;
+    region.triangle_count += FACES;
     float *positions = calloc(3 * (size_t)(count + CORNERS), sizeof(float));
     int32_t *triangles = malloc(3 * (size_t)(from->triangle_count + FACES) * sizeof(int32_t));
     int32_t *starts = malloc((size_t)(count + CORNERS + 1) * sizeof(int32_t));
@@ -131,7 +131,7 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
     }
     for (int i = 0; i < 3 * FACES; i++)
         triangles[3 * from->triangle_count + i] = count + faces[i];
-    copy.primitives = &part;
+    copy.primitives = &region;
     copy.vertex_count += CORNERS;
     copy.triangle_count += FACES;
     copy.positions = positions;
@@ -150,20 +150,22 @@ static sup_character *with_island(sup_character *from, sup_vec3d centre, double 
     return made;
 }
 
-TEST(skin_in_no_field_is_named_and_goes_with_its_bone)
+TEST(skin_outside_all_fields_is_reported_and_follows_its_bone)
 {
     actor a;
     actor_open(&a, NULL, with_island(cylinder(0.3), sup_v3(0.0, 0.5, 0.0), 0.01));
-    CHECK_MSG(strstr(a.said, "6 of 586 skin vertices are in no field: 6 of \"cylinder\".") != NULL, "%s", a.said);
+    CHECK_MSG(strstr(a.said, "6 of 586 skin vertices are outside of all fields: 6 of \"cylinder\".") != NULL, "%s",
+              a.said);
     int32_t first = a.character->vertex_count - CORNERS, node = sup_character_find_node(a.character, "lower");
     sup_affine inverse, rest = sup_affine_from_float(a.pose->world[node]);
     CHECK(sup_affine_inverse(rest, &inverse));
     for (int i = 1; i <= 5; i++) {
         bend(&a, 0.2 * i);
         step(&a);
-        sup_affine turn = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
+        sup_affine transform = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
         for (int32_t v = first; v < first + CORNERS; v++)
-            CHECK_NEAR(sup_v3_distance(at(a.positions, v), sup_affine_point(turn, at(a.rig->positions, v))), 0.0, 1e-5);
+            CHECK_NEAR(sup_v3_distance(at(a.positions, v), sup_affine_point(transform, at(a.rig->positions, v))), 0.0,
+                       1e-5);
     }
     actor_close(&a);
 }
@@ -177,23 +179,24 @@ static void set_sphere(actor *a, sup_vec3 centre, float radius)
     CHECK_OK(sup_instance_set_colliders(a->instance, &sphere, radius > 0.0f ? 1 : 0, &error), error);
 }
 
-TEST(skin_gives_way_to_colliders_and_comes_back)
+TEST(colliders_push_the_skin_out_and_it_comes_back)
 {
     actor a;
     actor_open(&a, NULL, cylinder(0.5));
     int32_t count = a.character->vertex_count;
     set_sphere(&a, (sup_vec3){0.13f, 0.5f, 0.0f}, 0.05f);
     step(&a);
-    double least = INFINITY, most = 0.0;
+    double smallest = INFINITY, largest = 0.0;
     for (int32_t v = 0; v < count; v++) {
-        least = fmin(least, sup_v3_distance(at(a.positions, v), sup_v3(0.13, 0.5, 0.0)) - 0.05);
-        most = fmax(most, sup_v3_distance(at(a.positions, v), at(a.rig->positions, v)));
+        smallest = fmin(smallest, sup_v3_distance(at(a.positions, v), sup_v3(0.13, 0.5, 0.0)) - 0.05);
+        largest = fmax(largest, sup_v3_distance(at(a.positions, v), at(a.rig->positions, v)));
     }
-    CHECK_MSG(least > 0.0 && most > 0.02 && most < 0.025, "%g off the sphere, %g from rest", least, most);
+    CHECK_MSG(smallest > 0.0 && largest > 0.02 && largest < 0.025, "%g off the sphere, %g from rest", smallest,
+              largest);
     set_sphere(&a, (sup_vec3){0, 0, 0}, 0.0f);
     step(&a);
     CHECK_NEAR(farthest(&a, a.rig->positions, 0, count), 0.0, 1e-6);
-    static const float swallowed[2] = {0.3f, 3.0f}; /* half of it, and all: nothing bursts */
+    static const float swallowed[2] = {0.3f, 3.0f}; /* half of the limb, and all of it: nothing explodes */
     for (int i = 0; i < 2; i++) {
         set_sphere(&a, (sup_vec3){0.0f, 0.5f, 0.0f}, swallowed[i]);
         step(&a);
@@ -204,7 +207,7 @@ TEST(skin_gives_way_to_colliders_and_comes_back)
 
 /* --- Morph targets --- */
 
-TEST(morph_targets_ride_on_the_skin)
+TEST(morph_targets_are_added_to_the_skin)
 {
     sup_character *plain = cylinder(0.3), *character = NULL;
     sup_character copy = *plain;
@@ -220,7 +223,7 @@ TEST(morph_targets_ride_on_the_skin)
     actor a;
     actor_open(&a, NULL, character);
     CHECK_OK(sup_instance_set(a.instance, "tracking", 0.0, &error),
-             error); /* frames without memory: two are compared */
+             error); /* frames without tracking: two are compared */
     int32_t node = sup_character_find_node(character, "upper");
     for (int bent = 0; bent < 2; bent++) {
         bend(&a, bent);
@@ -231,10 +234,10 @@ TEST(morph_targets_ride_on_the_skin)
         step(&a);
         sup_affine inverse, rest = sup_affine_from_float(a.rig->joint_bind[a.rig->joint_count - 1]);
         CHECK(sup_affine_inverse(rest, &inverse));
-        sup_affine turn = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
+        sup_affine transform = sup_affine_multiply(sup_affine_from_float(a.pose->world[node]), inverse);
         for (int32_t v = 0; v < character->vertex_count; v++) {
             sup_vec3d moved = sup_v3_sub(at(a.positions, v), at(a.kept, v));
-            sup_vec3d wanted = sup_affine_vector(turn, sup_v3_scale(at(offsets, v), 0.5));
+            sup_vec3d wanted = sup_affine_vector(transform, sup_v3_scale(at(offsets, v), 0.5));
             CHECK_NEAR(sup_v3_distance(moved, wanted), 0.0, 1e-5);
         }
     }

@@ -1,5 +1,5 @@
-/* test_field.c - fields of bones: partition, grids and their evaluation. Numbers in comments are those of
- * the checklist in shared/methods/facts_implicit.md. */
+/* test_field.c - fields of bones: regions, grids and their evaluation. Numbers in comments are those of the checklist
+ * in shared/methods/facts_implicit.md. */
 #include "base/simd.h"
 #include "bind/model.h"
 #include "geometry/winding.h"
@@ -99,7 +99,7 @@ static sup_vec3d node_to_world(const sup_bone_field *f, double x, double y, doub
     return sup_v3(at[0], at[1], at[2]);
 }
 
-/* Random places in and a little around a field's box. */
+/* Random points in and slightly around a field's box. */
 static void scatter(const sup_bone_field *f, sup_random *random, sup_vec3d *p)
 {
     for (int32_t i = 0; i < SUP_FIELD_LANES; i++)
@@ -187,18 +187,18 @@ static double exact(const built *b, int32_t field, sup_vec3d p, sup_vec3d *gradi
     return sup_field_map(value, r, m);
 }
 
-/* Whether skin of another part is about as near as that of a field's own, and the field's bone farther than its radius: there it
- * ends (keep_to_own in field_grid.c) and is not the fit. */
+/* Whether skin of another region is about as near as that of a field's own region, and the field's bone is farther than
+ * its radius: there the field is limited (limit_to_region in field_grid.c) and differs from the fit. */
 static bool is_foreign(const built *b, int32_t field, sup_vec3d p, double cell)
 {
-    const sup_partition *parts = &b->bound.partition;
+    const sup_skin_regions *regions = &b->bound.regions;
     double own = INFINITY, other = INFINITY;
     for (int32_t v = 0; v < b->surface.fine_count; v++) {
         double distance = sup_v3_distance(p, sup_v3_load(b->surface.fine_positions + 3 * (size_t)v));
-        double *nearest = parts->vertex_part[v] == field ? &own : &other;
+        double *nearest = regions->vertex_region[v] == field ? &own : &other;
         *nearest = fmin(*nearest, distance);
     }
-    double bone = sup_partition_distance(parts, field, p, NULL);
+    double bone = sup_skin_regions_distance(regions, field, p, NULL);
     return other < own + 2.0 * cell && bone > (double)b->bound.fields.fields[field].radius - 2.0 * cell;
 }
 
@@ -208,12 +208,12 @@ TEST(grids_are_near_the_exact_fields) /* 2, 6 */
     const sup_fields *fields = &b->bound.fields;
     sup_field_evaluate_fn *evaluate = sup_field_evaluator();
     sup_random random = {13};
-    double worst = 0.0, worst_near = 0.0, turn = 0.0, near = 0.0, looked = 0.0;
+    double worst = 0.0, worst_near = 0.0, angle_sum = 0.0, near = 0.0, compared = 0.0;
     for (int32_t f = 0; f < fields->field_count; f++) {
         const sup_bone_field *field = &fields->fields[f];
         double cell = sup_v3_length(
             sup_v3((double)field->from_grid[0], (double)field->from_grid[4], (double)field->from_grid[8]));
-        for (int32_t round = 0; round < 4; round++) {
+        for (int32_t trial = 0; trial < 4; trial++) {
             sup_vec3d p[SUP_FIELD_LANES];
             sup_field_points points;
             sup_field_samples samples;
@@ -229,22 +229,22 @@ TEST(grids_are_near_the_exact_fields) /* 2, 6 */
             for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
                 sup_vec3d g, got = sup_v3((double)samples.x[i], (double)samples.y[i], (double)samples.z[i]);
                 if (is_foreign(b, f, p[i], cell)) continue;
-                looked += 1.0;
+                compared += 1.0;
                 double value = exact(b, f, p[i], &g), off = fabs((double)samples.value[i] - value);
                 worst = fmax(worst, off);
                 if (fabs(value - 0.5) > 0.1) continue; /* a ninth of the radius from the skin */
                 worst_near = fmax(worst_near, off);
                 double cosine = sup_v3_dot(g, got) / (sup_v3_length(g) * sup_v3_length(got));
-                turn += acos(fmin(cosine, 1.0)) * acos(fmin(cosine, 1.0));
+                angle_sum += acos(fmin(cosine, 1.0)) * acos(fmin(cosine, 1.0));
                 near += 1.0;
             }
         }
     }
-    CHECK(looked > 700.0);
+    CHECK(compared > 700.0);
     CHECK_MSG(worst < 1e-2, "off by %g", worst);
     CHECK_MSG(worst_near < 5e-3, "off by %g near the skin", worst_near);
     CHECK(near > 100.0);
-    CHECK_MSG(sqrt(turn / near) < 0.035, "gradients turned by %g degrees (RMS)", sqrt(turn / near) * 57.3);
+    CHECK_MSG(sqrt(angle_sum / near) < 0.035, "gradients off by %g degrees (RMS)", sqrt(angle_sum / near) * 57.3);
 }
 
 TEST(values_and_gradients_are_of_one_function_and_fade_to_zero) /* 2, 6 */
@@ -343,7 +343,7 @@ static void largest(const sup_fields *fields, const sup_field_points *points, fl
     }
 }
 
-TEST(fields_together_are_the_skin) /* 3 */
+TEST(fields_together_fit_the_skin) /* 3 */
 {
     const built *b = arm();
     const sup_simulated_surface *s = &b->surface;
@@ -360,28 +360,28 @@ TEST(fields_together_are_the_skin) /* 3 */
              error);
     sup_random random = {23};
     int32_t inside = 0, outside = 0;
-    for (int32_t block = 0; block < 200; block++) {
+    for (int32_t batch = 0; batch < 200; batch++) {
         sup_vec3d p[SUP_FIELD_LANES];
         sup_field_points points;
         float value[SUP_FIELD_LANES];
         double off[SUP_FIELD_LANES];
         for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
             int32_t v = (int32_t)random_in(&random, 0.0, s->fine_count);
-            int32_t part = b->bound.partition.vertex_part[v];
+            int32_t region = b->bound.regions.vertex_region[v];
             sup_vec3d q = sup_v3_load(s->fine_positions + 3 * (size_t)v), bone = q;
-            sup_partition_distance(&b->bound.partition, part, q, &bone);
+            sup_skin_regions_distance(&b->bound.regions, region, q, &bone);
             off[i] = random_in(&random, -1.0, 1.0); /* to the bone, and as far away from it */
             p[i] = sup_v3_madd(q, off[i], sup_v3_sub(q, bone));
         }
         set_points(&points, p);
         largest(&b->bound.fields, &points, value);
         for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
-            double turns = sup_winding_number(&winding, p[i]);
+            double winding_number = sup_winding_number(&winding, p[i]);
             if (fabs(off[i]) < 0.1) continue;
-            inside += turns > 0.95;
-            outside += turns < 0.05;
-            CHECK_MSG(!(turns > 0.95 && value[i] < 0.49f), "%g inside", (double)value[i]);
-            CHECK_MSG(!(turns < 0.05 && value[i] > 0.53f), "%g outside", (double)value[i]);
+            inside += winding_number > 0.95;
+            outside += winding_number < 0.05;
+            CHECK_MSG(!(winding_number > 0.95 && value[i] < 0.49f), "%g inside", (double)value[i]);
+            CHECK_MSG(!(winding_number < 0.05 && value[i] > 0.53f), "%g outside", (double)value[i]);
             CHECK(value[i] > -1e-3f && value[i] < 1.01f);
         }
     }
@@ -389,21 +389,23 @@ TEST(fields_together_are_the_skin) /* 3 */
     sup_winding_destroy(&winding);
 }
 
-TEST(parts_are_whole_and_follow_the_weights)
+TEST(regions_are_connected_and_follow_the_weights)
 {
     const built *b = arm();
-    const sup_partition *parts = &b->bound.partition;
+    const sup_skin_regions *regions = &b->bound.regions;
     const sup_rig *rig = b->rig;
-    CHECK_EQ(parts->part_count, rig->joint_count);
+    CHECK_EQ(regions->region_count, rig->joint_count);
     int32_t agree = 0;
     for (int32_t v = 0; v < b->surface.fine_count; v++) {
-        int32_t shown = rig->skin_to_vertex[b->surface.fine_source[v]];
-        agree += rig->influence_joint[rig->influence_first[shown]] == parts->part_joint[parts->vertex_part[v]];
+        int32_t render_vertex = rig->skin_to_vertex[b->surface.fine_source[v]];
+        agree += rig->influence_joint[rig->influence_first[render_vertex]] ==
+                 regions->region_joint[regions->vertex_region[v]];
     }
     CHECK_MSG(agree > 0.85 * b->surface.fine_count, "%d of %d", agree, b->surface.fine_count);
-    for (int32_t p = 0; p < parts->part_count; p++) {
-        CHECK(p == 0 || parts->part_joint[p] > parts->part_joint[p - 1]);
-        CHECK_EQ(parts->part_parent[p], rig->joint_parent[parts->part_joint[p]]); /* every joint has a part here */
+    for (int32_t p = 0; p < regions->region_count; p++) {
+        CHECK(p == 0 || regions->region_joint[p] > regions->region_joint[p - 1]);
+        CHECK_EQ(regions->region_parent[p],
+                 rig->joint_parent[regions->region_joint[p]]); /* every joint has a region here */
     }
 }
 
@@ -430,7 +432,7 @@ TEST(any_number_of_threads_gives_the_same_fields)
     sup_thread_pool_destroy(pool);
 }
 
-TEST(fields_do_not_know_the_unit)
+TEST(fields_are_independent_of_units)
 {
     const built *b = arm();
     const double scale = 1024.0; /* exact in float */
@@ -462,11 +464,11 @@ TEST(fields_do_not_know_the_unit)
     free(head), free(tail), free(positions);
 }
 
-/* Value of the composed fields in the middle of a part's longest segment. */
-static double on_the_bone(const built *b, int32_t part)
+/* Value of the composed fields in the middle of a region's longest segment. */
+static double on_the_bone(const built *b, int32_t region)
 {
-    const sup_partition *parts = &b->bound.partition;
-    const sup_bone_segment *segment = &parts->segments[parts->part_segment[part]];
+    const sup_skin_regions *regions = &b->bound.regions;
+    const sup_region_segment *segment = &regions->segments[regions->region_segment[region]];
     sup_vec3d p[SUP_FIELD_LANES];
     sup_field_points points;
     float value[SUP_FIELD_LANES];
@@ -477,7 +479,7 @@ static double on_the_bone(const built *b, int32_t part)
     return (double)value[0];
 }
 
-TEST(holes_and_skins_inside_out_still_have_an_inside)
+TEST(skins_with_holes_or_flipped_have_an_inside)
 {
     const built *b = arm();
     sup_fields_def def = skin_def();
@@ -493,7 +495,7 @@ TEST(holes_and_skins_inside_out_still_have_an_inside)
             for (int32_t t = 0; t < b->surface.fine_triangle_count; t++)
                 if (t % 9 != 0) memcpy(triangles + 3 * (size_t)left++, b->surface.fine_triangles + 3 * (size_t)t, 12);
             def.skin.triangle_count = left;
-        } else { /* all of them turned */
+        } else { /* all of them flipped */
             for (size_t t = 0; t < count; t += 3) {
                 triangles[t] = b->surface.fine_triangles[t + 1];
                 triangles[t + 1] = b->surface.fine_triangles[t];
@@ -504,8 +506,8 @@ TEST(holes_and_skins_inside_out_still_have_an_inside)
         sup_error error = {0};
         CHECK_OK(build_skin(&other, NULL, b->rig, &def, &error), error);
         CHECK_MSG(other.bound.report.rms < 0.3, "case %d: RMS %g edges", how, other.bound.report.rms);
-        for (int32_t p = 0; p < other.bound.partition.part_count; p++)
-            CHECK_MSG(on_the_bone(&other, p) > 0.6, "case %d, part %d: %g", how, p, on_the_bone(&other, p));
+        for (int32_t p = 0; p < other.bound.regions.region_count; p++)
+            CHECK_MSG(on_the_bone(&other, p) > 0.6, "case %d, region %d: %g", how, p, on_the_bone(&other, p));
         free_fields(&other);
     }
     free(triangles);
@@ -523,7 +525,7 @@ TEST(a_single_triangle_gets_capsules_or_a_field)
     CHECK(other.bound.report.capsules > 0);
     for (int64_t i = 0; i < other.bound.fields.node_count; i++)
         CHECK(isfinite(other.bound.fields.nodes[i]));
-    for (int32_t p = 0; p < other.bound.partition.part_count; p++)
+    for (int32_t p = 0; p < other.bound.regions.region_count; p++)
         if (other.bound.fits[p].count == 0) CHECK(on_the_bone(&other, p) > 0.9);
     free_fields(&other);
     def.skin.triangle_count = 0;
@@ -532,7 +534,7 @@ TEST(a_single_triangle_gets_capsules_or_a_field)
     free_fields(&other);
 }
 
-TEST(grids_keep_to_the_memory_and_ellipsoids_are_fields)
+TEST(grids_respect_the_memory_limit_and_ellipsoids_are_fields)
 {
     const built *b = arm();
     sup_fields_def def = skin_def();
@@ -548,15 +550,15 @@ TEST(grids_keep_to_the_memory_and_ellipsoids_are_fields)
     const sup_fields *fields = &other.bound.fields;
     CHECK(4.0 * (double)fields->node_count < 1.02e6);
     int32_t f = fields->field_count - 1;
-    CHECK_EQ(f, other.bound.partition.part_count);
+    CHECK_EQ(f, other.bound.regions.region_count);
     CHECK_EQ(fields->fields[f].joint, 2);
     CHECK_EQ(other.bound.field_parent[f], 2);
     sup_vec3d p[SUP_FIELD_LANES];
     sup_field_points points;
     sup_field_samples samples;
     for (int32_t i = 0; i < SUP_FIELD_LANES; i++) {
-        const double way[5] = {0.0, 0.5, 1.0, 1.5, 2.1};
-        p[i] = sup_v3_madd(muscle.centre, way[i / 3 % 5] * muscle.radius[i % 3], muscle.axis[i % 3]);
+        const double distance[5] = {0.0, 0.5, 1.0, 1.5, 2.1};
+        p[i] = sup_v3_madd(muscle.centre, distance[i / 3 % 5] * muscle.radius[i % 3], muscle.axis[i % 3]);
     }
     set_points(&points, p);
     sup_field_evaluator()(fields, f, fields->fields[f].to_grid, &points, &samples);
@@ -587,7 +589,7 @@ TEST(damaged_fields_are_refused)
     CHECK_EQ(fields.field_count, b->bound.fields.field_count);
     CHECK(memcmp(fields.nodes, b->bound.fields.nodes, (size_t)fields.node_count * sizeof(float)) == 0);
     CHECK_EQ(sup_fields_open(model, b->rig->joint_count - 1, &fields, &error), SUP_ERROR_FORMAT);
-    /* The block is this test's own: it may be written to. */
+    /* The memory block belongs to this test: it may be written to. */
     int64_t bytes = sup_model_array_count(model, "field.record");
     sup_bone_field *records =
         (sup_bone_field *)(uintptr_t)sup_model_array(model, "field.record", SUP_ARRAY_BYTE, bytes);

@@ -1,4 +1,4 @@
-/* test_fit.c - what fields are made of: samples, fits through them, and the compact map. Numbers in comments are those of
+/* test_fit.c - components of fields: samples, fits through them, and the compact map. Numbers in comments are those of
  * the checklist in shared/methods/facts_implicit.md. */
 #include "math/affine.h"
 #include "methods/implicit/field_bind.h"
@@ -7,7 +7,7 @@
 
 enum { RING = 10, RINGS = 6, CYLINDER = RING * RINGS + 2 };
 
-/* Samples on a cylinder of radius 1 about the x axis from 0 to 4, with caps at -1 and 5; all of it moved and scaled. */
+/* Samples on a cylinder of radius 1 about the x axis from 0 to 4, with caps at -1 and 5; transformed and scaled. */
 static void make_cylinder(sup_sample *samples, sup_affine move, double scale)
 {
     int32_t count = 0;
@@ -103,14 +103,14 @@ TEST(a_cylinder_is_negative_inside_and_ends_once_at_its_caps) /* 3 */
             }
         }
     int32_t crossings = 0;
-    double before = sup_hrbf_value(&fit, sup_v3(2.0, 0.0, 0.0), NULL);
+    double previous = sup_hrbf_value(&fit, sup_v3(2.0, 0.0, 0.0), NULL);
     for (double x = 2.001; x < 9.0; x += 0.002) {
         double here = sup_hrbf_value(&fit, sup_v3(x, 0.0, 0.0), NULL);
-        if ((before < 0.0) != (here < 0.0)) {
+        if ((previous < 0.0) != (here < 0.0)) {
             crossings++;
             CHECK_NEAR(x, 5.0, 3e-3);
         }
-        before = here;
+        previous = here;
     }
     CHECK_EQ(crossings, 1);
     free(memory);
@@ -134,7 +134,7 @@ TEST(fits_move_with_their_samples) /* 5 */
     free(memory), free(moved_memory);
 }
 
-TEST(samples_in_one_place_are_refused) /* 25 */
+TEST(duplicate_samples_are_refused) /* 25 */
 {
     double *memory = fit_memory();
     sup_sample samples[CYLINDER];
@@ -167,7 +167,7 @@ TEST(the_compact_map_is_flat_at_its_ends) /* 4 */
         CHECK_NEAR((c - a) / (2.0 * e), 0.0, 1e-5);
         CHECK_NEAR((c - 2.0 * b + a) / (e * e), 0.0, 1e-2);
     }
-    /* Stretched inside: 1 at the depth, the same slope and curvature on the skin, never rising outwards. */
+    /* Stretched inside: 1 at the depth, the same slope and curvature on the skin, non-increasing outward. */
     CHECK_NEAR(sup_field_map(-0.4, 1.0, 0.4), 1.0, 1e-12);
     CHECK_NEAR((sup_field_map(-e, 1.0, 0.4) - sup_field_map(e, 1.0, 0.4)) / (2.0 * e), 15.0 / 16.0, 1e-4);
     CHECK_NEAR((sup_field_map(-e, 1.0, 0.4) + sup_field_map(e, 1.0, 0.4) - 1.0) / (e * e), 0.0, 1e-2);
@@ -175,7 +175,7 @@ TEST(the_compact_map_is_flat_at_its_ends) /* 4 */
         CHECK(sup_field_map(f, 1.0, 0.4) >= sup_field_map(f + 0.01, 1.0, 0.4));
 }
 
-TEST(samples_are_apart_and_everywhere)
+TEST(samples_are_spaced_and_cover_the_surface)
 {
     /* A strip of unit squares: 40 x 1. */
     enum { LONG = 40, WANTED = 60 };
@@ -196,23 +196,24 @@ TEST(samples_are_apart_and_everywhere)
         list[2 * i + 1] = 2 * i + 1;
     }
     sup_sampled_surface surface = {2 * (LONG + 1), positions, triangles, normals, NULL, 0};
-    sup_sample candidates[600], taken[WANTED];
-    sup_sample_choice choice = {.candidates = candidates, .turn = 1.0, .distance = distance, .taken = taken};
+    sup_sample candidates[600], selected[WANTED];
+    sup_sample_choice choice = {
+        .candidates = candidates, .normal_weight = 1.0, .distance = distance, .selected = selected};
     choice.own_count = choice.candidate_count =
         sup_samples_scatter(&surface, list, 2 * LONG, 600, cumulative, candidates);
     CHECK_EQ(choice.own_count, 600);
     double last = sup_samples_spread(&choice, WANTED);
     CHECK_EQ(choice.count, WANTED);
     for (int32_t i = 0; i < WANTED; i++) {
-        CHECK(fabs(taken[i].position.z) < 1e-12 && taken[i].position.y >= 0.0 && taken[i].position.y <= 1.0);
+        CHECK(fabs(selected[i].position.z) < 1e-12 && selected[i].position.y >= 0.0 && selected[i].position.y <= 1.0);
         for (int32_t k = 0; k < i; k++)
-            CHECK(sup_v3_distance(taken[i].position, taken[k].position) >= last);
+            CHECK(sup_v3_distance(selected[i].position, selected[k].position) >= last);
     }
     for (int32_t i = 0; i < 600; i++) { /* none is farther from all samples than those from each other */
         double nearest = INFINITY;
         for (int32_t k = 0; k < WANTED; k++)
-            nearest = fmin(nearest, sup_v3_distance(candidates[i].position, taken[k].position));
+            nearest = fmin(nearest, sup_v3_distance(candidates[i].position, selected[k].position));
         CHECK(nearest <= last);
     }
-    CHECK(!sup_samples_take(&choice, taken[11]));
+    CHECK(!sup_samples_add(&choice, selected[11]));
 }

@@ -1,5 +1,5 @@
-/* The bits of the base kernels, which no processor feature changes: what was skinned once is skinned the same for ever. A
- * change here is a change of results that users will see: say so in CHANGELOG.md. */
+/* Golden hashes of the base kernels, which do not depend on processor features: results must stay the same. A changed
+ * hash means changed results for users: document it in CHANGELOG.md. */
 #include "methods/implicit/compose_internal.h"
 #include "methods/implicit/field_internal.h"
 #include "test.h"
@@ -36,7 +36,7 @@ static uint64_t hash_fields(void)
     fill(&random, centres, CENTRES * SUP_FIT_FLOATS, -1.0f, 1.0f);
     const sup_fields fields = {1, &field, nodes, NODES};
     const sup_fit_lanes fit = {CENTRES, centres, {0.1f, 0.2f, -0.3f, 0.4f}};
-    for (int round = 0; round < 50; round++) {
+    for (int trial = 0; trial < 50; trial++) {
         sup_field_points points = random_points(&random, -1.6f, 1.6f);
         sup_field_samples samples;
         sup_field_kernels_base.evaluate(&fields, 0, to_grid, &points, &samples);
@@ -55,8 +55,8 @@ static uint64_t hash_compositions(void)
     for (int i = 0; i < SUP_CONTROLLER_SIZE; i++)
         controller[i] = (float)i / SUP_CONTROLLER_SIZE;
     const sup_compose_fold fold = {.centre = {0.2f, 0, 0}, .out = {0, 1, 0}, .end = 0.1f, .depth = 0.8f, .fade = 9};
-    for (int round = 0; round < 50; round++) {
-        sup_compose_operand a = {.meets = false}, b = {.meets = false};
+    for (int trial = 0; trial < 50; trial++) {
+        sup_compose_operand a = {.in_contact = false}, b = {.in_contact = false};
         sup_field_points points = random_points(&random, -1.0f, 1.0f);
         fill(&random, a.samples.value, SUP_FIELD_LANES, -0.1f, 1.0f);
         fill(&random, b.samples.value, SUP_FIELD_LANES, -0.1f, 1.0f);
@@ -64,10 +64,10 @@ static uint64_t hash_compositions(void)
         for (int i = 0; i < 6; i++)
             fill(&random, gradients[i], SUP_FIELD_LANES, -1.0f, 1.0f);
         for (int k = 0; k < SUP_FIELD_LANES; k++)
-            a.mine[k] = k % 3 == 0 ? 1.0f : 0.0f;
-        const sup_compose_meeting meeting = {table, controller, round % 2, &fold};
-        sup_compose_kernels_base.combine(&meeting, &points, round % 3 > 0, &b, &a);
-        hash = sup_hash64(&a, offsetof(sup_compose_operand, sides.kin), hash);
+            a.own_mask[k] = k % 3 == 0 ? 1.0f : 0.0f;
+        const sup_compose_node_input node_input = {table, controller, trial % 2, &fold};
+        sup_compose_kernels_base.combine(&node_input, &points, trial % 3 > 0, &b, &a);
+        hash = sup_hash64(&a, offsetof(sup_compose_operand, sides.own_limb), hash);
     }
     return hash;
 }
@@ -78,7 +78,7 @@ TEST(golden_hashes_of_the_base_kernels_of_fields)
     SKIP("the hashes are those of four lanes without fused arithmetic");
 #endif
     uint64_t fields = hash_fields(), compositions = hash_compositions();
-    CHECK_MSG(fields == 0x825dcf40b0955048u, "the fields' hash is 0x%016llxu", (unsigned long long)fields);
-    CHECK_MSG(compositions == 0x98c43620b4b09e14u, "the compositions' hash is 0x%016llxu",
+    CHECK_MSG(fields == 0x825dcf40b0955048u, "the hash of the fields is 0x%016llxu", (unsigned long long)fields);
+    CHECK_MSG(compositions == 0x98c43620b4b09e14u, "the hash of the compositions is 0x%016llxu",
               (unsigned long long)compositions);
 }

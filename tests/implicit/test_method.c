@@ -1,4 +1,4 @@
-/* The method from outside, on the built-in cylinder: numbers in comments are those of the checklist in
+/* The method through its public interface, on the built-in cylinder: numbers in comments are those of the checklist in
  * shared/methods/facts_implicit.md. */
 #include "base/base.h"
 #include "math/affine.h"
@@ -57,7 +57,7 @@ static void step(actor *a)
         CHECK(isfinite(a->positions[i]));
 }
 
-/* RMS distance of what is shown from `other`, in sizes. */
+/* RMS distance of the output from `other`, in sizes. */
 static double away(const actor *a, const float *other)
 {
     double sum = 0.0;
@@ -83,20 +83,21 @@ TEST(method_rest_and_rigid_motion_are_exact)
     CHECK_NEAR(away(&a, a.rig->positions), 0.0, 1e-6);
     sup_affine root = sup_affine_from_trs(sup_v3(0.3, 1.0, -2.0), sup_quatd_from_axis_angle(sup_v3(1, 1, 0.3), 2.0),
                                           sup_v3(1.5, 1.5, 1.5));
-    for (int i = 0; i < 3; i++) { /* slowly, then at once */
-        sup_affine part = i < 2 ? sup_affine_between(sup_affine_identity(), root, 0.05 * (i + 1)) : root;
+    for (int i = 0; i < 3; i++) { /* slowly, then in one frame */
+        sup_affine region = i < 2 ? sup_affine_between(sup_affine_identity(), root, 0.05 * (i + 1)) : root;
         sup_pose_rest(a.character, a.pose);
         for (int32_t n = 0; n < a.pose->node_count; n++)
-            a.pose->world[n] = sup_affine_to_float(sup_affine_multiply(part, sup_affine_from_float(a.pose->world[n])));
+            a.pose->world[n] =
+                sup_affine_to_float(sup_affine_multiply(region, sup_affine_from_float(a.pose->world[n])));
         step(&a);
         for (int64_t v = 0; v < a.character->vertex_count; v++)
-            sup_v3_store(a.kept + 3 * v, sup_affine_point(part, sup_v3_load(a.rig->positions + 3 * v)));
+            sup_v3_store(a.kept + 3 * v, sup_affine_point(region, sup_v3_load(a.rig->positions + 3 * v)));
         CHECK_MSG(away(&a, a.kept) < 1e-5, "frame %d: %g", i, away(&a, a.kept));
     }
     actor_close(&a);
 }
 
-/* 21 and 22: there and back; with half the sub-steps. And a teleport into a pose is the way to it. */
+/* 21 and 22: bend and return; with half the sub-steps. A teleport into a pose gives the same as moving there. */
 TEST(method_bends_and_comes_back)
 {
     actor a;
@@ -106,7 +107,7 @@ TEST(method_bends_and_comes_back)
     memcpy(a.kept, a.positions, (size_t)a.character->vertex_count * 12);
     CHECK_EQ(sup_instance_reset(a.instance, a.pose), SUP_OK);
     step(&a);
-    CHECK_MSG(away(&a, a.kept) < 0.01, "from another way: %g", away(&a, a.kept));
+    CHECK_MSG(away(&a, a.kept) < 0.01, "by another path: %g", away(&a, a.kept));
     play(&a, 1.2, 0.0, 24);
     for (int i = 0; i < 5; i++)
         step(&a);
@@ -117,8 +118,8 @@ TEST(method_bends_and_comes_back)
     actor_close(&a);
 }
 
-/* Vertices whose value, as anybody may look it up, is another than at rest by more than 1e-3, and that are not inside another
- * limb's field either, as those on a contact sheet are. */
+/* Vertices whose value, from the public field query, differs from that at rest by more than 1e-3 and that are not
+ * inside another limb's field, as those on a contact surface are. */
 static int32_t vertices_off(actor *a, const float *values_at_rest)
 {
     int32_t off = 0, count = a->character->vertex_count;
@@ -138,7 +139,7 @@ TEST(method_deep_bend_is_clean)
     sup_rig_surface *surface;
     sup_measurer *measurer;
     sup_frame_measure own;
-    actor_open(&a, SUP_WEIGHTS_AUTO, "smooth", "0"); /* shown as tracked */
+    actor_open(&a, SUP_WEIGHTS_AUTO, "smooth", "0"); /* output without smoothing */
     CHECK_OK(sup_rig_surface_create(NULL, a.rig, &surface, &error), error);
     CHECK_OK(sup_measurer_create(NULL, &surface->surface, &measurer, &error), error);
     float *gathered = malloc(3 * (size_t)surface->surface.vertex_count * sizeof(float));
@@ -148,7 +149,7 @@ TEST(method_deep_bend_is_clean)
     CHECK_EQ(sup_instance_field(a.instance, a.positions, a.character->vertex_count, at_rest), SUP_OK);
     play(&a, 0.0, 1.3, 30);
     int32_t off = vertices_off(&a, at_rest);
-    CHECK_MSG(off <= a.character->vertex_count / 100, "%d of %d are off their value", off, a.character->vertex_count);
+    CHECK_MSG(off <= a.character->vertex_count / 100, "%d of %d are off their target", off, a.character->vertex_count);
     for (int elastic = 0; elastic < 2; elastic++) {
         CHECK_OK(sup_instance_set(a.instance, "elastic", elastic, &error), error);
         step(&a);
@@ -166,8 +167,8 @@ TEST(method_deep_bend_is_clean)
     actor_close(&a);
 }
 
-/* Figure 8: rotations alone come from the weights, so weights hardly matter. */
-TEST(method_weights_hardly_matter)
+/* Figure 8: the weights determine rotations only, so the result depends little on them. */
+TEST(method_depends_little_on_weights)
 {
     actor a, b;
     actor_open(&a, SUP_WEIGHTS_HEAT, NULL, NULL);
@@ -179,24 +180,25 @@ TEST(method_weights_hardly_matter)
     actor_close(&b);
 }
 
-/* Every way through the method: memoryless, the paper's solver, a decimated skin, rotations of the skin. None leaves the range of numbers. */
-TEST(method_modes_run)
+/* All modes of the method: without tracking, the paper's solver, a decimated skin, rotations fitted to the skin. All
+ * outputs stay finite. */
+TEST(method_modes_give_finite_results)
 {
-    static const char *const ways[][2] = {
+    static const char *const modes[][2] = {
         {"tracking", "off"}, {"solver", "jacobi"}, {"vertices", "200"}, {"rotations", "shape"}};
-    for (int i = 0; i < SUP_COUNT(ways); i++) {
+    for (int i = 0; i < SUP_COUNT(modes); i++) {
         actor a;
-        actor_open(&a, SUP_WEIGHTS_AUTO, ways[i][0], ways[i][1]);
+        actor_open(&a, SUP_WEIGHTS_AUTO, modes[i][0], modes[i][1]);
         play(&a, 0.0, 1.0, 6);
         CHECK(away(&a, a.rig->positions) > 0.02);
         sup_pose_rest(a.character, a.pose);
-        for (int32_t n = 0; n < a.pose->node_count; n++) /* a skeleton that shrinks to a point and comes back */
+        for (int32_t n = 0; n < a.pose->node_count; n++) /* a skeleton that shrinks to a point and recovers */
             for (int k = 0; k < 12; k++)
                 a.pose->world[n].m[k] *= k % 4 == 3 ? 1.0f : 0.0f;
         step(&a);
         sup_pose_rest(a.character, a.pose);
         step(&a);
-        CHECK_MSG(away(&a, a.rig->positions) < (i == 2 ? 0.01 : 1e-3), "%s: %g", ways[i][0],
+        CHECK_MSG(away(&a, a.rig->positions) < (i == 2 ? 0.01 : 1e-3), "%s: %g", modes[i][0],
                   away(&a, a.rig->positions));
         actor_close(&a);
     }

@@ -29,7 +29,7 @@ static double g_at(int which, double f1, double f2, double d)
     return out[0];
 }
 
-TEST(operator_is_symmetric_and_keeps_to_its_sides_7)
+TEST(operator_is_symmetric_and_meets_its_boundary_conditions_7)
 {
     for (int which = 0; which < 2; which++)
         for (int s = 0; s <= 8; s++)
@@ -70,7 +70,7 @@ TEST(operator_derivatives_are_those_of_its_value)
             }
 }
 
-/* A slice over the whole plane, mirrored by hand. */
+/* A slice over the whole plane, mirrored explicitly. */
 static double whole(const double *values, int a, int b)
 {
     int f1 = a + b, f2 = a - b; /* in half cells */
@@ -134,7 +134,7 @@ TEST(operator_lookups_stay_on_the_contact_surface_9)
                 CHECK(g_at(CONTACT, 0.5 + 0.5 * i / FINE, 0.5 + 0.5 * j / FINE, s / 16.0) > 0.5 - 1e-2);
 }
 
-TEST(operator_is_the_union_without_depth_and_deepens_with_it_10)
+TEST(operator_is_the_union_at_depth_zero_and_monotonic_in_depth_10)
 {
     for (int which = 0; which < 2; which++)
         for (int i = 0; i <= FINE; i++)
@@ -146,8 +146,8 @@ TEST(operator_is_the_union_without_depth_and_deepens_with_it_10)
         }
 }
 
-/* Skin at a joint is where both fields are 0.5: there the union must rise as fast as they do. */
-TEST(operator_union_has_a_slope_where_skins_meet)
+/* At a joint both fields are 0.5 on the skin: there the union must have the slope of the fields. */
+TEST(operator_union_has_a_slope_at_joints)
 {
     for (int which = 0; which < 2; which++)
         for (int i = -2; i <= 2; i++) {
@@ -158,7 +158,7 @@ TEST(operator_union_has_a_slope_where_skins_meet)
         }
 }
 
-TEST(operator_slices_follow_each_other_11)
+TEST(operator_slices_are_continuous_11)
 {
     for (int which = 0; which < 2; which++)
         for (int i = 0; i <= 30; i++)
@@ -186,7 +186,7 @@ TEST(operators_are_the_same_on_any_number_of_threads)
     free(made);
 }
 
-TEST(operator_can_be_looked_at)
+TEST(operators_can_be_sampled)
 {
     enum { SIDE = 21 };
     float values[SIDE * SIDE];
@@ -255,12 +255,12 @@ TEST(profile_text_in_all_forms_is_the_same_curve)
     }
 }
 
-TEST(profile_errors_name_the_place)
+TEST(profile_errors_name_the_position)
 {
     static const char *const bad[][2] = {
         {"", "two points"},
         {"M .5 0", "two points"},
-        {"L .5 0 .5 .5", "starts with M"},
+        {"L .5 0 .5 .5", "must start with M"},
         {"M .5 0\nL .5\n", "Line 3"},
         {"M .5 0 X", "M L H V C S Q T Z"},
         {"M .5 0 A 1 1 0 0 0 .5 .5", "column 8"},
@@ -281,7 +281,7 @@ TEST(profile_errors_name_the_place)
     for (int i = 0; i < (int)(sizeof bad / sizeof bad[0]); i++) {
         sup_profile profile = {.contact = 7.0};
         sup_error error = {0};
-        CHECK_MSG(parse(bad[i][0], &profile, &error) == SUP_ERROR_DATA, "\"%s\" is taken", bad[i][0]);
+        CHECK_MSG(parse(bad[i][0], &profile, &error) == SUP_ERROR_DATA, "\"%s\" is accepted", bad[i][0]);
         CHECK_MSG(strstr(error.message, bad[i][1]) != NULL, "\"%s\": %s", bad[i][0], error.message);
         CHECK(profile.contact == 7.0);
     }

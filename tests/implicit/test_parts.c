@@ -1,4 +1,4 @@
-/* test_parts.c - which skin belongs to which bone, and where the fields of parts end. */
+/* test_parts.c - skin regions: which skin belongs to which bone, and where the fields of regions end. */
 #include "bind/model.h"
 #include "methods/implicit/field_bind.h"
 #include "skin/simulated_surface.h"
@@ -10,13 +10,13 @@
 
 enum { AROUND = 24, ALONG = 25, TUBE = AROUND * ALONG, TUBE_TRIANGLES = 2 * AROUND * (ALONG - 1), TUBES = 2 };
 
-/* Tubes, and two joints that move them, both each vertex. */
+/* Tubes and two joints, both of which influence every vertex. */
 typedef struct tubes {
     skin_fixture fixture;
     int32_t vertex_count, triangle_count;
     int32_t triangles[3 * TUBES * TUBE_TRIANGLES], to_skin[TUBES * TUBE];
     float head[6], tail[6];
-    sup_partition_skin skin;
+    sup_region_skin skin;
 } tubes;
 
 static void open_tubes(tubes *t, int32_t count)
@@ -47,7 +47,7 @@ static void set_bone(tubes *t, int32_t joint, sup_vec3d from, sup_vec3d to)
     sup_v3_store(t->tail + 3 * joint, to);
 }
 
-/* The rig of the tubes, and their skin. `weight`, of joint 0, may be NULL: not known. */
+/* The rig of the tubes, and their skin. `weight` of joint 0 may be NULL: unknown. */
 static const sup_rig *finish_tubes(tubes *t, double (*weight)(sup_vec3d p, int32_t v))
 {
     skin_fixture *f = &t->fixture;
@@ -63,7 +63,7 @@ static const sup_rig *finish_tubes(tubes *t, double (*weight)(sup_vec3d p, int32
     f->rig.bone_head = t->head;
     f->rig.bone_tail = t->tail;
     f->rig.vertex_to_skin = t->to_skin;
-    t->skin = (sup_partition_skin){t->vertex_count, t->triangle_count, f->positions, t->triangles, NULL, NULL, NULL};
+    t->skin = (sup_region_skin){t->vertex_count, t->triangle_count, f->positions, t->triangles, NULL, NULL, NULL};
     if (weight != NULL) {
         t->skin.influence_first = f->influence_first;
         t->skin.influence_joint = f->influence_joint;
@@ -72,20 +72,20 @@ static const sup_rig *finish_tubes(tubes *t, double (*weight)(sup_vec3d p, int32
     return fixture_rig(f);
 }
 
-static sup_partition part_tubes(tubes *t, double (*weight)(sup_vec3d p, int32_t v), sup_arena *arena)
+static sup_skin_regions tube_regions(tubes *t, double (*weight)(sup_vec3d p, int32_t v), sup_arena *arena)
 {
     sup_context context = sup_context_resolve(NULL);
     const sup_rig *rig = finish_tubes(t, weight);
-    sup_partition partition;
+    sup_skin_regions regions;
     sup_error error = {0};
     *arena = sup_arena_create(&context.allocator);
-    CHECK_OK(sup_partition_create(&context, rig, &t->skin, arena, &partition, &error), error);
-    CHECK_EQ(partition.part_count, 2);
-    return partition;
+    CHECK_OK(sup_skin_regions_create(&context, rig, &t->skin, arena, &regions, &error), error);
+    CHECK_EQ(regions.region_count, 2);
+    return regions;
 }
 
-/* A thick one along its bone in the middle, and a thin one close to it. */
-TEST(a_limb_beside_a_trunk_does_not_take_its_skin)
+/* A thick tube along its bone in the middle, and a thin one close to it. */
+TEST(limb_beside_trunk_does_not_claim_its_skin)
 {
     static tubes t;
     open_tubes(&t, 2);
@@ -94,15 +94,15 @@ TEST(a_limb_beside_a_trunk_does_not_take_its_skin)
     set_bone(&t, 0, sup_v3(0.0, 0.0, 0.0), sup_v3(6.0, 0.0, 0.0));
     set_bone(&t, 1, sup_v3(0.0, 1.35, 0.0), sup_v3(6.0, 1.35, 0.0));
     sup_arena arena;
-    sup_partition partition = part_tubes(&t, NULL, &arena);
+    sup_skin_regions regions = tube_regions(&t, NULL, &arena);
     for (int32_t v = 0; v < 2 * TUBE; v++)
-        CHECK_EQ(partition.vertex_part[v], v / TUBE);
+        CHECK_EQ(regions.vertex_region[v], v / TUBE);
     sup_arena_destroy(&arena);
     fixture_destroy(&t.fixture);
 }
 
-/* Around a joint that lies below the skin of the trunk a limb's bone is the nearest, and may have some weight. */
-TEST(limbs_do_not_take_skin_that_is_far_from_them)
+/* Around a joint that lies below the skin of the trunk, a limb's bone is the nearest and may have some weight. */
+TEST(limbs_do_not_claim_distant_skin)
 {
     sup_context context = sup_context_resolve(NULL);
     sup_error error = {0};
@@ -110,18 +110,18 @@ TEST(limbs_do_not_take_skin_that_is_far_from_them)
     sup_rig *rig = NULL;
     sup_arena arena = sup_arena_create(&context.allocator);
     sup_simulated_surface s;
-    sup_partition partition;
+    sup_skin_regions regions;
     CHECK_OK(sup_scene_create(NULL, "human", 0.25, &character, &error), error);
     CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
     CHECK_OK(sup_simulated_surface_create(&context, rig, INT32_MAX / 4, &arena, &s, &error), error);
-    sup_partition_skin skin = {s.coarse_count,    s.coarse_triangle_count, s.coarse_positions, s.coarse_triangles,
-                               s.influence_first, s.influence_joint,       s.influence_weight};
-    CHECK_OK(sup_partition_create(&context, rig, &skin, &arena, &partition, &error), error);
+    sup_region_skin skin = {s.coarse_count,    s.coarse_triangle_count, s.coarse_positions, s.coarse_triangles,
+                            s.influence_first, s.influence_joint,       s.influence_weight};
+    CHECK_OK(sup_skin_regions_create(&context, rig, &skin, &arena, &regions, &error), error);
     static const char *const limbs[] = {"neck", "left_upper_arm", "right_upper_arm", "left_upper_leg"};
-    static const double most[] = {1.35, 1.35, 1.35, 1.45}; /* of the mean distance from the bone */
+    static const double limit[] = {1.35, 1.35, 1.35, 1.45}; /* of the mean distance from the bone */
     int32_t found = 0;
-    for (int32_t part = 0; part < partition.part_count; part++) {
-        const char *name = character->nodes[rig->joint_node[partition.part_joint[part]]].name;
+    for (int32_t region = 0; region < regions.region_count; region++) {
+        const char *name = character->nodes[rig->joint_node[regions.region_joint[region]]].name;
         int32_t limb = 0;
         while (limb < SUP_COUNT(limbs) && strcmp(name, limbs[limb]) != 0)
             limb++;
@@ -129,14 +129,14 @@ TEST(limbs_do_not_take_skin_that_is_far_from_them)
         double sum = 0.0, count = 0.0, farthest = 0.0;
         for (int32_t v = 0; v < s.coarse_count; v++) {
             sup_vec3d p = sup_v3_load(s.coarse_positions + 3 * (size_t)v);
-            double distance = sup_partition_distance(&partition, part, p, NULL);
-            if (partition.vertex_part[v] != part) continue;
+            double distance = sup_skin_regions_distance(&regions, region, p, NULL);
+            if (regions.vertex_region[v] != region) continue;
             sum += distance;
             count += 1.0;
             farthest = fmax(farthest, distance);
         }
         found++;
-        CHECK_MSG(farthest < most[limb] * sum / count, "%s %g", name, farthest * count / sum);
+        CHECK_MSG(farthest < limit[limb] * sum / count, "%s %g", name, farthest * count / sum);
     }
     CHECK_EQ(found, SUP_COUNT(limbs));
     sup_arena_destroy(&arena);
@@ -158,21 +158,22 @@ static void make_two_bones(tubes *t, double wide, double high)
     t->fixture.joint_parent[1] = 0;
 }
 
-TEST(borders_of_parts_have_no_spikes)
+TEST(region_borders_have_no_spikes)
 {
     static tubes t;
     make_two_bones(&t, 1.0, 1.0);
     sup_arena arena;
-    sup_partition partition = part_tubes(&t, spiked_weights, &arena);
-    for (int32_t v = 0; v < TUBE; v++) { /* the foot of the spike may stay */
+    sup_skin_regions regions = tube_regions(&t, spiked_weights, &arena);
+    for (int32_t v = 0; v < TUBE; v++) { /* the base of the spike may stay */
         float x = t.fixture.positions[3 * (size_t)v];
-        if (fabsf(x - 3.0f) > 0.6f) CHECK_EQ(partition.vertex_part[v], x < 3.0f ? 0 : 1);
+        if (fabsf(x - 3.0f) > 0.6f) CHECK_EQ(regions.vertex_region[v], x < 3.0f ? 0 : 1);
     }
     sup_arena_destroy(&arena);
     fixture_destroy(&t.fixture);
 }
 
-/* A limb that is 2 wide and 0.8 high: its cap is no deeper than the skin is near, so that it stays inside when it turns. */
+/* A limb that is 2 wide and 0.8 high: its cap is at most as deep as the nearest skin, so that it stays inside when it
+ * rotates. */
 TEST(caps_lie_in_the_sphere_about_their_joint)
 {
     static tubes t;

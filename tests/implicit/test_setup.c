@@ -1,4 +1,4 @@
-/* The setup text: what it sets, and what it says about every kind of mistake. */
+/* The setup text: its effects, and the error messages for every kind of mistake. */
 #include "test.h"
 
 #include "methods/implicit/setup.h"
@@ -94,52 +94,52 @@ TEST(setup_may_be_missing_or_empty)
     }
 }
 
-TEST(setup_names_the_line_and_what_is_allowed)
+TEST(setup_errors_name_the_line_and_the_allowed_values)
 {
     static const char *const bad[][3] = {
         {"bone x", "Line 1", "joint, muscle, controller, operator"},
         {"\n\njoint", "Line 3", "joint is missing"},
-        {"joint Nose operator bulge", "\"Nose\" is no joint", "LeftForeArm"},
+        {"joint Nose operator bulge", "\"Nose\" is not a joint", "LeftForeArm"},
         {"joint L*x operator bulge", "\"L*x\"", "LeftForeArm"},
-        {"joint Spine", "given nothing", "operator NAME"},
+        {"joint Spine", "has no setting", "operator NAME"},
         {"joint Spine operator fish", "\"fish\" is not known", "contact, bulge"},
         {"joint Spine operator", "needs a name", "Line 1"},
         {"joint Spine controller fish", "\"fish\" is not known", "elbow, finger"},
         {"joint Spine shape bulge", "\"shape\" is not known", "operator NAME, controller NAME"},
         {"joint \"Left Thumb operator bulge", "quote", "Line 1"},
         {"controller", "needs a name", "Line 1"},
-        {"controller elbow 0:0", "\"elbow\" is there already", "another name"},
+        {"controller elbow 0:0", "\"elbow\" is already defined", "another name"},
         {"controller x", "ANGLE:VALUE", "missing"},
         {"controller x 0:0 90", "\"90\"", "ANGLE:VALUE"},
         {"controller x 0:0 9x:1", "\"9x:1\"", "ANGLE:VALUE"},
         {"controller x 0:0 190:1", "190:1", "0 to 180"},
         {"controller x 0:0 90:2", "90:2", "0 to 1"},
         {"controller x 0:0 90:nan", "90:nan", "ANGLE:VALUE"},
-        {"controller x 90:0 80:1", "80:1", "above the one before"},
+        {"controller x 90:0 80:1", "80:1", "above the previous one"},
         {"operator x", "Line 1", "two points"},
         {"joint * operator bulge\noperator x M .5 0 L .9", "Line 2", "column 12"},
-        {"operator contact M .5 0 L .5 .5", "\"contact\" is there already", "another name"},
+        {"operator contact M .5 0 L .5 .5", "\"contact\" is already defined", "another name"},
         {"muscle", "needs a name", "Line 1"},
         {"muscle m", "bone JOINT", "Line 1"},
         {"muscle m bone", "joint is missing", "Line 1"},
         {"muscle m bone LeftArm", "radii A B", "Line 1"},
-        {"muscle m bone LeftArm radii 1", "radii is missing a number", "Line 1"},
+        {"muscle m bone LeftArm radii 1", "radii needs a number", "Line 1"},
         {"muscle m bone LeftArm radii 1 -1", "\"-1\"", "number from"},
         {"muscle m bone LeftArm radii 1 1e9", "\"1e9\"", "number from"},
         {"muscle m bone LeftArm radii 1 1 along 7", "\"7\"", "from -1 to 2"},
-        {"muscle m bone LeftArm radii 1 1 offset 0 0", "offset is missing a number", "Line 1"},
+        {"muscle m bone LeftArm radii 1 1 offset 0 0", "offset needs a number", "Line 1"},
         {"muscle m bone LeftArm radii 1 1 swell", "joint is missing", "Line 1"},
         {"muscle m bone LeftArm radii 1 1 swell LeftHand", "ANGLE:VALUE", "Line 1"},
         {"muscle m bone LeftArm radii 1 1 swell LeftHand 0:99", "0:99", "0.1 to 10"},
         {"muscle m bone LeftArm radii 1 1 colour red", "\"colour\" is not known", "bone, radii, along"},
-        {"muscle m bone LeftArm radii 1 1\nmuscle m bone LeftArm radii 1 1", "Line 2", "is there already"},
+        {"muscle m bone LeftArm radii 1 1\nmuscle m bone LeftArm radii 1 1", "Line 2", "is already defined"},
         {"\x1b[31mred", "\"?[31mred\"", "Line 1"},
     };
     for (int i = 0; i < (int)(sizeof bad / sizeof bad[0]); i++) {
         sup_arena arena = open_arena();
         sup_setup *s = NULL;
         sup_error error = {0};
-        CHECK_MSG(parse(bad[i][0], &arena, &s, &error) == SUP_ERROR_DATA, "\"%s\" is taken", bad[i][0]);
+        CHECK_MSG(parse(bad[i][0], &arena, &s, &error) == SUP_ERROR_DATA, "\"%s\" is accepted", bad[i][0]);
         CHECK_MSG(strstr(error.message, bad[i][1]) != NULL, "\"%s\": %s", bad[i][0], error.message);
         CHECK_MSG(strstr(error.message, bad[i][2]) != NULL, "\"%s\": %s", bad[i][0], error.message);
         CHECK(s == NULL);

@@ -26,12 +26,12 @@ static double capsule(sup_vec3d p, double end, sup_vec3d *gradient)
     return value;
 }
 
-static void look(const tube *t, const float *p, double value[2], sup_vec3d slope[2])
+static void evaluate(const tube *t, const float *p, double value[2], sup_vec3d slope[2])
 {
     for (int j = 0; j < 2; j++) {
         sup_vec3d g;
         value[j] = capsule(sup_affine_point(t->field[j], sup_v3_load(p)), j == 0 ? -0.4 : 0.4, &g);
-        const double *m = t->field[j].m; /* rigid: gradients go back by the transpose */
+        const double *m = t->field[j].m; /* rigid: gradients transform by the transpose */
         slope[j] = sup_v3(m[0] * g.x + m[4] * g.y + m[8] * g.z, m[1] * g.x + m[5] * g.y + m[9] * g.z,
                           m[2] * g.x + m[6] * g.y + m[10] * g.z);
     }
@@ -41,7 +41,7 @@ double tube_value(const tube *t, const float *p, double gradient[3])
 {
     double value[2];
     sup_vec3d slope[2];
-    look(t, p, value, slope);
+    evaluate(t, p, value, slope);
     int first = value[1] > value[0] ? 1 : 0;
     double result = value[first];
     sup_vec3d g = slope[first];
@@ -65,22 +65,22 @@ static void put(sup_field_samples *to, int k, double value, sup_vec3d slope)
     to->z[k] = (float)slope.z;
 }
 
-/* Rows belong to capsule 0 or 1. */
+/* Vertices belong to capsule 0 or 1. */
 static void set_side(const tube *t, const float *p, int k, sup_field_sides *sides)
 {
     double value[2];
     sup_vec3d slope[2];
-    look(t, p, value, slope);
+    evaluate(t, p, value, slope);
     int own = sides->own[k] > 0.5f ? 1 : 0;
     sup_vec3d across = sup_v3_sub(slope[own], slope[1 - own]);
-    sides->felt[k] = (float)value[own];
+    sides->own_value[k] = (float)value[own];
     sides->contact[k] = t->contact && fmin(value[0], value[1]) > 0.5 ? 1.0f : 0.0f;
     put(&sides->side, k, value[own] - value[1 - own], across);
     sides->end.value[k] = FLT_MAX;
     sides->end.x[k] = sides->end.y[k] = sides->end.z[k] = 0.0f;
     const sup_vec3d none = {0, 0, 0};
-    put(&sides->kin, k, t->strangers ? value[own] : 1.0, t->strangers ? slope[own] : none);
-    put(&sides->strange, k, t->strangers ? value[1 - own] : 0.0, t->strangers ? slope[1 - own] : none);
+    put(&sides->own_limb, k, t->other_limbs ? value[own] : 1.0, t->other_limbs ? slope[own] : none);
+    put(&sides->other_limb, k, t->other_limbs ? value[1 - own] : 0.0, t->other_limbs ? slope[1 - own] : none);
 }
 
 static void tube_field(const void *user, const sup_field_points *points, sup_field_samples *samples,
@@ -175,19 +175,19 @@ void tube_open(tube *t, int32_t along, int32_t around, float blend)
     }
     memcpy(t->boxes[1], t->boxes[0], sizeof t->boxes[0]);
     t->contact = false;
-    for (int64_t i = 0; i < t->built.track.row_count; i++)
+    for (int64_t i = 0; i < t->built.track.vertex_count; i++)
         t->built.own[i] = t->built.track.rest[4 * i] > 0.0f ? 1.0f : 0.0f;
-    CHECK_EQ(sup_track_aim_at(&context, &t->built, tube_field, t), 0);
+    CHECK_EQ(sup_track_set_targets(&context, &t->built, tube_field, t), 0);
     t->track = t->built.track;
     t->state = sup_arena_alloc(&t->arena, sup_track_state_size(&t->track), 1);
     CHECK(t->state != NULL);
     static const float identity[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     sup_track_reset(&t->track, t->state, identity);
-    t->input = (sup_track_input){.reach = {TUBE_JOINTS, t->field_joint, NULL, t->boxes[0], t->boxes[1]},
+    t->input = (sup_track_input){.field_bounds = {TUBE_JOINTS, t->field_joint, NULL, t->boxes[0], t->boxes[1]},
                                  .field = tube_field,
                                  .field_user = t,
                                  .solver = SUP_TRACK_FACTOR,
-                                 .rounds = 12,
+                                 .iterations = 12,
                                  .tolerance = 0.005f};
 }
 
@@ -202,14 +202,15 @@ void tube_bend(tube *t, double angle, sup_affine root)
     sup_track_joint joints[TUBE_JOINTS];
     sup_context context = sup_context_resolve(NULL);
     for (int j = 0; j < TUBE_JOINTS; j++) {
-        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(0, 0, 1), j == 1 ? angle : 0.0);
-        sup_affine place = sup_affine_multiply(root, sup_affine_from_trs(sup_v3(0, 0, 0), turn, sup_v3(1, 1, 1)));
-        sup_track_set_joint(&joints[j], place, t->joints[j], sup_v3(0, 0, 0));
-        t->joints[j] = place;
-        CHECK(sup_affine_inverse(place, &t->field[j]));
+        sup_quatd transform = sup_quatd_from_axis_angle(sup_v3(0, 0, 1), j == 1 ? angle : 0.0);
+        sup_affine position =
+            sup_affine_multiply(root, sup_affine_from_trs(sup_v3(0, 0, 0), transform, sup_v3(1, 1, 1)));
+        sup_track_set_joint(&joints[j], position, t->joints[j], sup_v3(0, 0, 0));
+        t->joints[j] = position;
+        CHECK(sup_affine_inverse(position, &t->field[j]));
     }
     t->input.joints = joints;
-    sup_track_move(&context, &t->track, t->state, &t->input, &t->report);
+    sup_track_step(&context, &t->track, t->state, &t->input, &t->report);
     t->input.joints = NULL;
 }
 
@@ -221,18 +222,18 @@ void tube_bend_in(tube *t, double angle, int subframes)
 
 double tube_energy(const tube *t)
 {
-    sup_track_rows rows = sup_track_rows_of(&t->track, t->state);
+    sup_track_arrays arrays = sup_track_arrays_of(&t->track, t->state);
     double sum = 0.0;
-    for (int64_t i = 0; i < t->track.row_count; i++)
+    for (int64_t i = 0; i < t->track.vertex_count; i++)
         for (int32_t e = t->track.first[i]; e < t->track.first[i + 1]; e++) {
             int64_t j = t->track.other[e];
-            const float *turn = rows.turn + 12 * i;
+            const float *transform = arrays.transform + 12 * i;
             for (int c = 0; c < 3; c++) {
                 double rest = 0.0;
                 for (int k = 0; k < 3; k++)
-                    rest +=
-                        (double)turn[4 * c + k] * ((double)t->track.rest[4 * i + k] - (double)t->track.rest[4 * j + k]);
-                double off = (double)rows.place[4 * i + c] - (double)rows.place[4 * j + c] - rest;
+                    rest += (double)transform[4 * c + k] *
+                            ((double)t->track.rest[4 * i + k] - (double)t->track.rest[4 * j + k]);
+                double off = (double)arrays.position[4 * i + c] - (double)arrays.position[4 * j + c] - rest;
                 sum += (double)t->track.weight[e] * off * off;
             }
         }

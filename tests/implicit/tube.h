@@ -16,23 +16,23 @@ typedef struct tube {
     sup_track_built built;
     sup_track track;
     void *state;
-    sup_affine joints[TUBE_JOINTS]; /* now */
+    sup_affine joints[TUBE_JOINTS]; /* current */
     sup_affine field[TUBE_JOINTS];  /* pose to bind, of the capsules */
-    bool contact;                   /* where both are felt inside, the sheet between them is 0.5 */
-    bool strangers;                 /* each capsule is a limb of its own; else both are one */
+    bool contact;                   /* where both values are above 0.5, the contact surface between them is 0.5 */
+    bool other_limbs;               /* each capsule is a separate limb; else both are one */
     float boxes[2][12];
     int32_t field_joint[TUBE_JOINTS];
     sup_track_input input;
     sup_track_report report;
 } tube;
 
-/* Rings of `around` vertices along x from -1/2 to 1/2, rounded ends; the joint is in the middle. `blend`: how far from
- * it weights change; 0: rigid. */
+/* Rings of `around` vertices along x from -1/2 to 1/2, rounded ends; the joint is in the middle. `blend`: width of the
+ * weight transition; 0: rigid. */
 void tube_open(tube *t, int32_t along, int32_t around, float blend);
 void tube_close(tube *t);
-/* One sub-frame to where the second bone is bent by `angle` radians about z, and all is moved by `root`. */
+/* One sub-frame to a bend of the second bone by `angle` radians about z, with everything moved by `root`. */
 void tube_bend(tube *t, double angle, sup_affine root);
-/* From straight to `angle` in so many even sub-frames, where it stands. */
+/* From straight to `angle` in equal sub-frames, at a fixed root. */
 void tube_bend_in(tube *t, double angle, int subframes);
 /* Value of the field at a point, in the pose of the last sub-frame. */
 double tube_value(const tube *t, const float *p, double gradient[3]);

@@ -14,6 +14,12 @@ done
 check "installs every header" test "$(find "$prefix/include" -name '*.h' | wc -l)" -eq "$(find "$source_dir/include" -name '*.h' | wc -l)"
 run 0 "installed program" "$prefix/bin/supple" --version
 
+# The SONAME carries the minor version while the major version is 0 (docs/abi.md).
+version_of() { sed -n "s/^#define SUPPLE_VERSION_$1 //p" "$source_dir/include/supple/base.h"; }
+soname=libsupple.so.$(version_of MAJOR)
+if [ "$(version_of MAJOR)" -eq 0 ]; then soname=$soname.$(version_of MINOR); fi
+check "SONAME" grep -qF "[$soname]" <(readelf -d "$library")
+
 # Hidden symbols but the API: what the shared library gives is what the headers declare with SUP_API, no more, no less.
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >"$work/given"
 # The device's part of it is in a library of its own.

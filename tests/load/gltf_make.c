@@ -25,10 +25,10 @@ int gltf_add_view(gltf_make *m, const void *data, size_t size, const char *extra
 
 int gltf_add_accessor(gltf_make *m, int view, int component, const char *type, int count, const char *extra)
 {
-    char text[1024], place[64] = "";
-    if (view >= 0) snprintf(place, sizeof place, "\"bufferView\":%d,", view);
+    char text[1024], offset[64] = "";
+    if (view >= 0) snprintf(offset, sizeof offset, "\"bufferView\":%d,", view);
     snprintf(text, sizeof text, "%s{%s\"componentType\":%d,\"type\":\"%s\",\"count\":%d%s}",
-             m->accessor_count > 0 ? "," : "", place, component, type, count, extra);
+             m->accessor_count > 0 ? "," : "", offset, component, type, count, extra);
     CHECK(strlen(m->accessors) + strlen(text) < sizeof m->accessors);
     strcat(m->accessors, text);
     return m->accessor_count++;
@@ -95,7 +95,7 @@ sup_result gltf_read_bytes(const char *name, const void *data, size_t size, cons
                            sup_character **character, sup_error *error)
 {
     sup_context context = sup_context_resolve(NULL);
-    char *copy = malloc(size + 1); /* of just that size, so that a sanitizer sees every step beyond */
+    char *copy = malloc(size + 1); /* exact size, so that a sanitizer detects out-of-bounds reads */
     CHECK(copy != NULL);
     if (size > 0) memcpy(copy, data, size);
     copy[size] = '\0';
@@ -105,7 +105,7 @@ sup_result gltf_read_bytes(const char *name, const void *data, size_t size, cons
     return result;
 }
 
-sup_character *gltf_read_made(const gltf_make *m)
+sup_character *gltf_read_built(const gltf_make *m)
 {
     sup_error error = {0};
     sup_character *character = NULL;
@@ -113,7 +113,7 @@ sup_character *gltf_read_made(const gltf_make *m)
     return character;
 }
 
-void gltf_check_refused(const gltf_make *m, sup_result result, const char *id)
+void gltf_check_rejected(const gltf_make *m, sup_result result, const char *id)
 {
     sup_error error = {0};
     sup_character *character = NULL;

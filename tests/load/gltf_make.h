@@ -1,4 +1,4 @@
-/* gltf_make.h - small glTF files made in memory for the tests of the glTF reader. */
+/* gltf_make.h - builds small glTF files in memory for the tests of the glTF reader. */
 #ifndef SUP_TESTS_GLTF_MAKE_H
 #define SUP_TESTS_GLTF_MAKE_H
 
@@ -21,7 +21,7 @@ gltf_make *gltf_begin(void);
 int gltf_add_view(gltf_make *m, const void *data, size_t size, const char *extra);
 /* Adds an accessor; view -1 for none; `extra` as above. */
 int gltf_add_accessor(gltf_make *m, int view, int component, const char *type, int count, const char *extra);
-/* Both: `count` elements of `size` bytes in all. */
+/* Both: `count` elements, `size` bytes in total. */
 int gltf_add_array(gltf_make *m, const void *data, size_t size, int component, const char *type, int count);
 int gltf_add_floats(gltf_make *m, const float *data, const char *type, int width, int count);
 /* The JSON text with `body` (the remaining members, no braces, printf-style) and the GLB file. */
@@ -31,8 +31,8 @@ void gltf_pack(gltf_make *m);
 /* Reads bytes with the file system's reader or `reader`. */
 sup_result gltf_read_bytes(const char *name, const void *data, size_t size, const sup_file_reader *reader,
                            sup_character **character, sup_error *error);
-/* The GLB that was made: must be read, or must fail with that result and id. */
-sup_character *gltf_read_made(const gltf_make *m);
-void gltf_check_refused(const gltf_make *m, sup_result result, const char *id);
+/* The built GLB must load, or must fail with that result and id. */
+sup_character *gltf_read_built(const gltf_make *m);
+void gltf_check_rejected(const gltf_make *m, sup_result result, const char *id);
 
 #endif

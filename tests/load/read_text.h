@@ -1,4 +1,4 @@
-/* read_text.h - small files from text in the tests of the readers. */
+/* read_text.h - loads small files from text, for the tests of the readers. */
 #ifndef SUP_TESTS_LOAD_READ_TEXT_H
 #define SUP_TESTS_LOAD_READ_TEXT_H
 
@@ -15,32 +15,32 @@ static inline sup_character *read_good(const char *name, const char *text, size_
     return character;
 }
 
-/* The refusal of a small file: id, and the line in `where` when line > 0. Nothing may be made. */
-static inline void check_refused(const char *name, const char *text, size_t size, const char *id, int line)
+/* A small file must fail with `id` and, when line > 0, with that line in `where`; no character may be returned. */
+static inline void check_rejected(const char *name, const char *text, size_t size, const char *id, int line)
 {
     sup_character *character = NULL;
     sup_error error = {0};
     sup_result result = sup_load_memory(NULL, name, (sup_bytes){text, size}, NULL, &character, &error);
-    CHECK_MSG(result != SUP_OK, "read without complaint, expected %s", id);
+    CHECK_MSG(result != SUP_OK, "loaded without an error, expected %s", id);
     CHECK(character == NULL);
     CHECK_MSG(strcmp(error.id, id) == 0, "id %s, expected %s: %s (%s)", error.id, id, error.message, error.where);
     CHECK_EQ(error.result, result);
     if (line <= 0) return;
-    char place[32];
-    snprintf(place, sizeof place, ":%d", line);
-    size_t length = strlen(error.where), tail = strlen(place);
-    CHECK_MSG(length >= tail && strcmp(error.where + length - tail, place) == 0, "where %s, expected line %d: %s",
+    char location[32];
+    snprintf(location, sizeof location, ":%d", line);
+    size_t length = strlen(error.where), tail = strlen(location);
+    CHECK_MSG(length >= tail && strcmp(error.where + length - tail, location) == 0, "where %s, expected line %d: %s",
               error.where, line, error.message);
 }
 
 #define GOOD(name, text) read_good(name, text, strlen(text))
-#define REFUSED(name, text, id, line) check_refused(name, text, strlen(text), id, line)
+#define CHECK_REJECTED(name, text, id, line) check_rejected(name, text, strlen(text), id, line)
 
-/* Every beginning of a file must be read or refused without a crash; what sanitizers see is the check. */
-static inline void check_all_beginnings(const char *name, const char *text, size_t size)
+/* Every prefix of a file must load or fail without a crash; sanitizers do the checking. */
+static inline void check_all_prefixes(const char *name, const char *text, size_t size)
 {
     for (size_t length = 0; length < size; length++) {
-        char *copy = malloc(length + 1); /* on the heap and of that size: reading past it is seen */
+        char *copy = malloc(length + 1); /* heap block of exact size: sanitizers detect reads past it */
         sup_character *character = NULL;
         CHECK(copy != NULL);
         memcpy(copy, text, length);
@@ -64,7 +64,7 @@ static inline double area_z(const sup_character *c)
     return sum;
 }
 
-/* The same with the areas taken without sign: equal to area_z only when no triangle is turned over. */
+/* The same with absolute areas: equal to area_z only when no triangle is inverted. */
 static inline double area_z_absolute(const sup_character *c)
 {
     double sum = 0.0;

@@ -1,4 +1,4 @@
-/* Point caches: what is read, and what is refused. */
+/* Point caches: valid and invalid files. */
 #include "load/read_cache.h"
 #include "test.h"
 
@@ -42,7 +42,7 @@ static size_t make_mdd(void)
     return 16 + 72;
 }
 
-static const char *refusal(const char *name, size_t size, int32_t vertices)
+static const char *error_id_of(const char *name, size_t size, int32_t vertices)
 {
     static sup_error error;
     sup_cache *cache = NULL;
@@ -68,22 +68,22 @@ TEST(caches_are_read)
     }
 }
 
-TEST(broken_caches_are_refused)
+TEST(invalid_caches_are_rejected)
 {
     size_t size = make_pc2();
-    CHECK_TEXT(refusal("a.pc2", size, 4), "cache.vertices");
-    CHECK_TEXT(refusal("a.txt", size, 3), "cache.ending");
+    CHECK_TEXT(error_id_of("a.pc2", size, 4), "cache.vertices");
+    CHECK_TEXT(error_id_of("a.txt", size, 3), "cache.extension");
     for (size_t cut = 0; cut < size; cut++)
-        CHECK_TEXT(refusal("a.pc2", cut, 3), cut < 32 ? "cache.header" : "cache.truncated");
+        CHECK_TEXT(error_id_of("a.pc2", cut, 3), cut < 32 ? "cache.header" : "cache.truncated");
     put32(28, 0x7fffffff, false);
-    CHECK_TEXT(refusal("a.pc2", size, 3), "cache.truncated");
+    CHECK_TEXT(error_id_of("a.pc2", size, 3), "cache.truncated");
     put32(28, 0xffffffff, false);
-    CHECK_TEXT(refusal("a.pc2", size, 3), "cache.truncated");
+    CHECK_TEXT(error_id_of("a.pc2", size, 3), "cache.truncated");
     put32(28, 0, false);
-    CHECK_TEXT(refusal("a.pc2", size, 3), "cache.empty");
+    CHECK_TEXT(error_id_of("a.pc2", size, 3), "cache.empty");
     size = make_mdd();
     for (size_t cut = 0; cut < size; cut++)
-        CHECK_TEXT(refusal("a.mdd", cut, 3), cut < 8 ? "cache.header" : "cache.truncated");
+        CHECK_TEXT(error_id_of("a.mdd", cut, 3), cut < 8 ? "cache.header" : "cache.truncated");
     put32(0, 0x7fffffff, true);
-    CHECK_TEXT(refusal("a.mdd", size, 3), "cache.truncated");
+    CHECK_TEXT(error_id_of("a.mdd", size, 3), "cache.truncated");
 }

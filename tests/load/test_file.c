@@ -1,4 +1,4 @@
-/* Whole files: regular ones, pipes, empty ones, folders; paths beside paths. */
+/* Reading whole files: regular files, pipes, empty files, folders; resolving relative paths. */
 #include "load/file.h"
 #include "test.h"
 
@@ -41,7 +41,7 @@ TEST(pipes_are_read_to_their_end)
     check_pipe(200000);
 }
 
-TEST(files_that_cannot_be_read_say_why)
+TEST(unreadable_files_report_the_reason)
 {
     sup_allocator memory = allocator();
     void *data = NULL;
@@ -54,18 +54,18 @@ TEST(files_that_cannot_be_read_say_why)
     CHECK(data == NULL);
 }
 
-TEST(paths_beside_paths)
+TEST(relative_paths_are_resolved)
 {
     char path[64];
-    CHECK(sup_path_beside("a/b.gltf", "c%20d.bin", true, path, sizeof path));
+    CHECK(sup_path_resolve("a/b.gltf", "c%20d.bin", true, path, sizeof path));
     CHECK_TEXT(path, "a/c d.bin");
-    CHECK(sup_path_beside("b.gltf", "c%20d.bin", false, path, sizeof path));
+    CHECK(sup_path_resolve("b.gltf", "c%20d.bin", false, path, sizeof path));
     CHECK_TEXT(path, "c%20d.bin");
-    CHECK(sup_path_beside("a/b.gltf", "/x/y", false, path, sizeof path));
+    CHECK(sup_path_resolve("a/b.gltf", "/x/y", false, path, sizeof path));
     CHECK_TEXT(path, "/x/y");
-    CHECK(!sup_path_beside("a/b.gltf", "much/too/long", false, path, 10));
-    sup_path_ending("x.tar/Hero.GLB", path, sizeof path);
+    CHECK(!sup_path_resolve("a/b.gltf", "much/too/long", false, path, 10));
+    sup_path_extension("x.tar/Hero.GLB", path, sizeof path);
     CHECK_TEXT(path, "glb");
-    sup_path_ending("x.tar/hero", path, sizeof path);
+    sup_path_extension("x.tar/hero", path, sizeof path);
     CHECK_TEXT(path, "");
 }

@@ -21,7 +21,7 @@ static void check_ints(const int32_t *got, const int32_t *expected, int count)
         CHECK_MSG(got[i] == expected[i], "value %d is %d, expected %d", i, got[i], expected[i]);
 }
 
-TEST(gltf_parts_follow_node_and_primitive_order)
+TEST(gltf_primitives_follow_node_and_primitive_order)
 {
     gltf_make *m = gltf_begin();
     int position = gltf_add_floats(m, square, "VEC3", 3, 4);
@@ -36,7 +36,7 @@ TEST(gltf_parts_follow_node_and_primitive_order)
         "\"nodes\":[{\"name\":\"late\",\"mesh\":1},{\"name\":\"first\",\"mesh\":0,\"children\":[2]},{\"mesh\":0}],"
         "\"scenes\":[{\"nodes\":[1]}],\"scene\":0",
         position, indices, triangle, position);
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     static const int32_t expected[6][6] = {/* node, mesh, primitive, material, vertices, triangles */
                                            {0, 1, 0, -1, 4, 0}, {0, 1, 1, -1, 0, 0}, {1, 0, 0, 1, 4, 2},
                                            {1, 0, 1, -1, 3, 1}, {2, 0, 0, 1, 4, 2},  {2, 0, 1, -1, 3, 1}};
@@ -44,7 +44,7 @@ TEST(gltf_parts_follow_node_and_primitive_order)
     CHECK_EQ(c->primitive_count, 6);
     for (int i = 0; i < 6; i++) {
         const sup_primitive *p = &c->primitives[i];
-        int32_t got[6] = {p->node, p->mesh, p->primitive, p->material, p->vertex_count, p->triangle_count};
+        int32_t got[6] = {p->node, p->mesh, p->index_in_mesh, p->material, p->vertex_count, p->triangle_count};
         check_ints(got, expected[i], 6);
         CHECK_EQ(p->skin, -1);
     }
@@ -79,7 +79,7 @@ TEST(gltf_primitive_modes_and_index_types)
         "{\"attributes\":{\"POSITION\":%d},\"mode\":0},{\"attributes\":{\"POSITION\":%d},\"indices\":%d}]}],"
         "\"nodes\":[{\"mesh\":0}]",
         position, small, position, large, position, position, position, small);
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     static const int32_t expected[27] = {/* strip */ 0,
                                          1,
                                          2,
@@ -143,7 +143,7 @@ TEST(gltf_interleaved_sparse_and_empty_accessors)
                 "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":%d,\"TEXCOORD_0\":%d}},"
                 "{\"attributes\":{\"POSITION\":%d}},{\"attributes\":{\"POSITION\":%d}}]}],\"nodes\":[{\"mesh\":0}]",
                 replaced, uv, zeros, none);
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     static const float expected[27] = {-1, -2, -3, 4, 5, 6, -4, -5, -6, 0, 0, 0, -4, -5, -6};
     static const float uvs[18] = {0.5f, 0.25f, 0, 1, 1, 0};
     CHECK_EQ(c->vertex_count, 9);
@@ -173,7 +173,7 @@ TEST(gltf_quantised_attributes)
                 "0\":%d}},"
                 "{\"attributes\":{\"POSITION\":%d}}]}],\"nodes\":[{\"mesh\":0}]",
                 p, n, t, uv, q);
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     const float expected[12] = {-1, 0, 1, 16384.0f / 32767, -5.0f / 32767, 7.0f / 32767, 1, 2, 3, 4, 5, 255};
     const float uv_expected[8] = {1, 0, 32768.0f / 65535, 16384.0f / 65535, 0, 0, 0, 0};
     const float tangent_expected[16] = {0, 1, 0, 1, 0, 0, 1, -1};
@@ -193,7 +193,7 @@ TEST(gltf_node_transforms)
     gltf_make *m = gltf_begin();
     gltf_finish(m, "\"nodes\":[{\"matrix\":[0,2,0,0,-3,0,0,0,0,0,4,0,5,6,7,1],\"children\":[1,2]},"
                    "{\"translation\":[1,2,3],\"rotation\":[0,0,2,2],\"scale\":[1,0,-1]},{\"name\":\"\\u00e9\"}]");
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     const sup_transform *t = &c->nodes[0].rest;
     const float half = 0.70710678f;
     CHECK_EQ(c->node_count, 3);
@@ -206,7 +206,7 @@ TEST(gltf_node_transforms)
     check_floats(&c->nodes[2].rest.rotation.x, (const float[4]){0, 0, 0, 1}, 4, 0.0);
     CHECK_TEXT(c->nodes[2].name, "\xC3\xA9");
     CHECK_EQ(c->nodes[2].parent, 0);
-    CHECK(c->nodes[0].is_joint && c->nodes[2].is_joint); /* nothing but nodes: a bare skeleton */
+    CHECK(c->nodes[0].is_joint && c->nodes[2].is_joint); /* only nodes: a skeleton without a mesh */
     CHECK_EQ(c->primitive_count, 0);
     sup_character_destroy(c);
 }
@@ -240,7 +240,7 @@ TEST(gltf_skins_and_influences)
         "\"nodes\":[{\"mesh\":0,\"skin\":1},{\"mesh\":1},{\"children\":[3]},{\"children\":[4]},{},{\"mesh\":0}],"
         "\"skins\":[{\"joints\":[4],\"name\":\"one\"},{\"joints\":[3,2],\"inverseBindMatrices\":%d,\"skeleton\":2}]",
         position, j0, w0, j1, w1, position, binds);
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     CHECK_EQ(c->skin_count, 2);
     CHECK_EQ(c->bone_count, 3);
     CHECK_TEXT(c->skins[0].name, "one");
@@ -290,14 +290,14 @@ TEST(gltf_morph_targets)
         "\"weights\":[0.5,0.25],\"extras\":{\"targetNames\":[\"smile\",\"frown\"]}}],"
         "\"nodes\":[{},{\"mesh\":0},{\"mesh\":0,\"weights\":[0,1]}]",
         position, full, quantised, thin, position, thin, full);
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     CHECK_EQ(c->morph_count, 8);
     CHECK_EQ(c->morph_weight_count, 4);
-    static const int32_t slots[8] = {0, 1, 0, 1, 2, 3, 2, 3}, parts[8] = {0, 0, 1, 1, 2, 2, 3, 3};
+    static const int32_t slots[8] = {0, 1, 0, 1, 2, 3, 2, 3}, primitives[8] = {0, 0, 1, 1, 2, 2, 3, 3};
     static const float defaults[8] = {0.5f, 0.25f, 0.5f, 0.25f, 0, 1, 0, 1};
     for (int i = 0; i < 8; i++) {
         CHECK_EQ(c->morphs[i].weight, slots[i]);
-        CHECK_EQ(c->morphs[i].part, parts[i]);
+        CHECK_EQ(c->morphs[i].primitive, primitives[i]);
         CHECK_NEAR(c->morphs[i].default_weight, defaults[i], 0.0);
         CHECK_TEXT(c->morphs[i].name, i % 2 == 0 ? "smile" : "frown");
     }
@@ -341,7 +341,7 @@ TEST(gltf_animations)
         "\"weights\"}}]},"
         "{\"channels\":[],\"samplers\":[]}]",
         position, position, input, move, input, turn, input, scale, input, weight, input, cubic_weight);
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     CHECK_EQ(c->clip_count, 2);
     const sup_clip *clip = &c->clips[0];
     CHECK_TEXT(clip->name, "all");
@@ -367,14 +367,13 @@ TEST(gltf_animations)
     sup_character_destroy(c);
 }
 
-/* Streams of meshoptimizer's encoder for three vertices of floats and their one triangle; the second buffer is a
- * placeholder. */
+/* Streams of meshoptimizer's encoder for three float vertices and one triangle; the second buffer is a placeholder. */
 TEST(gltf_meshopt_compression)
 {
     static const char *const names[2] = {"EXT_meshopt_compression", "KHR_meshopt_compression"};
     unsigned char attributes[1 + 12 * 17 + 32] = {0xA0},
                                            triangle[] = {0xE1, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-    for (int byte = 0; byte < 12; byte++) { /* all deltas written out: mode 3, zigzag of the difference */
+    for (int byte = 0; byte < 12; byte++) { /* all deltas stored: mode 3, zigzag of the difference */
         attributes[1 + byte * 17] = 3;
         for (int i = 0; i < 3; i++) {
             unsigned char now = ((const unsigned char *)square)[i * 12 + byte];
@@ -409,7 +408,7 @@ TEST(gltf_meshopt_compression)
             names[pass], bytes, names[pass], views, position, indices);
         m->binary_size = bytes;
         gltf_pack(m);
-        sup_character *c = gltf_read_made(m);
+        sup_character *c = gltf_read_built(m);
         check_floats(c->positions, square, 9, 0.0);
         check_ints(c->triangles, (const int32_t[3]){0, 1, 2}, 3);
         CHECK_EQ(c->document->view_count, 4);
@@ -419,7 +418,7 @@ TEST(gltf_meshopt_compression)
     }
 }
 
-/* A reader that knows two files and remembers what it was asked for. */
+/* A reader with two files that records the requested paths. */
 typedef struct two_files {
     char asked[8][64];
     int count;
@@ -431,7 +430,7 @@ static sup_result read_two(void *user, const char *path, const sup_allocator *al
     two_files *files = user;
     snprintf(files->asked[files->count++ % 8], 64, "%s", path);
     bool known = strcmp(path, "folder/a b.bin") == 0 || strcmp(path, "folder/skin.png") == 0;
-    if (!known) return sup_fail(error, SUP_ERROR_IO, "file.open", path, "It is not there.");
+    if (!known) return sup_fail(error, SUP_ERROR_IO, "file.open", path, "The file does not exist.");
     *size = sizeof square;
     *data = sup_alloc(allocator, *size + 1);
     memcpy(*data, square, *size);

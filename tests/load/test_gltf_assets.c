@@ -1,4 +1,4 @@
-/* Every glTF file of the shared assets, against the counts that other tools found (STATS.csv). */
+/* Every glTF file of the shared assets, against the counts of other tools (STATS.csv). */
 #include "gltf_make.h"
 #include "load/document.h"
 #include "test.h"
@@ -42,26 +42,26 @@ static int32_t count_joints(const sup_character *c)
     return joints;
 }
 
-static int32_t most_influences(const sup_character *c)
+static int32_t max_influences(const sup_character *c)
 {
-    int32_t most = 0;
+    int32_t maximum = 0;
     for (int32_t v = 0; v < c->vertex_count; v++) {
         int32_t count = c->influence_first[v + 1] - c->influence_first[v];
-        most = count > most ? count : most;
+        maximum = count > maximum ? count : maximum;
     }
-    return most;
+    return maximum;
 }
 
-static int32_t most_targets(const sup_character *c)
+static int32_t max_targets(const sup_character *c)
 {
-    int32_t most = 0;
+    int32_t maximum = 0;
     for (int32_t p = 0; p < c->primitive_count; p++) {
         int32_t count = 0;
         for (int32_t i = 0; i < c->morph_count; i++)
-            count += c->morphs[i].part == p ? 1 : 0;
-        most = count > most ? count : most;
+            count += c->morphs[i].primitive == p ? 1 : 0;
+        maximum = count > maximum ? count : maximum;
     }
-    return most;
+    return maximum;
 }
 
 static void check_counts(const char *name, const sup_character *c, const double *stats)
@@ -76,12 +76,12 @@ static void check_counts(const char *name, const sup_character *c, const double 
     }
     CHECK_MSG(c->vertex_count == (int32_t)stats[VERTICES], "%s: %d vertices", name, c->vertex_count);
     CHECK_MSG(c->triangle_count == (int32_t)stats[TRIANGLES], "%s: %d triangles", name, c->triangle_count);
-    CHECK_MSG(c->primitive_count == (int32_t)stats[PRIMITIVES], "%s: %d parts", name, c->primitive_count);
+    CHECK_MSG(c->primitive_count == (int32_t)stats[PRIMITIVES], "%s: %d primitives", name, c->primitive_count);
     CHECK_MSG(rigid == (int32_t)stats[RIGID], "%s: %d rigid meshes", name, rigid);
     CHECK_MSG(c->skin_count == (int32_t)stats[SKINS], "%s: %d skins", name, c->skin_count);
     CHECK_MSG(count_joints(c) == (int32_t)stats[JOINTS], "%s: %d joints", name, count_joints(c));
-    CHECK_MSG(most_influences(c) == (int32_t)stats[INFLUENCES], "%s: %d influences", name, most_influences(c));
-    CHECK_MSG(most_targets(c) == (int32_t)stats[TARGETS], "%s: %d targets", name, most_targets(c));
+    CHECK_MSG(max_influences(c) == (int32_t)stats[INFLUENCES], "%s: %d influences", name, max_influences(c));
+    CHECK_MSG(max_targets(c) == (int32_t)stats[TARGETS], "%s: %d targets", name, max_targets(c));
     CHECK_MSG(c->clip_count == (int32_t)stats[CLIPS], "%s: %d clips", name, c->clip_count);
     CHECK_MSG(fabs(seconds - stats[SECONDS]) < 0.05 + 0.05 * c->clip_count, "%s: %g seconds", name, seconds);
     CHECK(c->unit_metres == 1.0f);

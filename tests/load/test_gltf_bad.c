@@ -1,12 +1,12 @@
-/* The glTF reader on files that are cut, damaged or lie: each gets its sentence, none gets more memory than it is
- * worth. */
+/* The glTF reader with truncated, damaged or malicious files: each fails with its own error id, and memory use is
+ * bounded by the file size. */
 #include "gltf_make.h"
 #include "test.h"
 
 static const float points[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0};
 
 /* A skinned triangle with a morph target and a clip; accessors 0 position, 1 joints, 2 weights, 3 indices, 4 matrices,
- * 5 times, 6 moves. */
+ * 5 times, 6 translations. */
 static gltf_make *make_arrays(void)
 {
     static const uint8_t joints[12] = {0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
@@ -34,17 +34,17 @@ static const char *const body =
     "],"
     "\"channels\":[{\"sampler\":0,\"target\":{\"node\":2,\"path\":\"translation\"}}]}]";
 
-static gltf_make *make_whole(void)
+static gltf_make *make_valid(void)
 {
     gltf_make *m = make_arrays();
     gltf_finish(m, "%s", body);
     return m;
 }
 
-/* The whole file with `from` (must be there) replaced by `to`. */
+/* The valid file with `from` (must occur) replaced by `to`. */
 static gltf_make *make_changed(const char *from, const char *to)
 {
-    gltf_make *m = make_whole();
+    gltf_make *m = make_valid();
     char *at = strstr(m->json, from);
     CHECK_MSG(at != NULL, "the file has no %s", from);
     size_t rest = strlen(at + strlen(from)) + 1;
@@ -55,9 +55,9 @@ static gltf_make *make_changed(const char *from, const char *to)
     return m;
 }
 
-TEST(gltf_bad_base_file_is_good)
+TEST(gltf_base_file_of_bad_cases_is_valid)
 {
-    sup_character *c = gltf_read_made(make_whole());
+    sup_character *c = gltf_read_built(make_valid());
     CHECK_EQ(c->vertex_count, 3);
     CHECK_EQ(c->morph_count, 1);
     CHECK_EQ(c->clips[0].channel_count, 1);
@@ -69,7 +69,7 @@ TEST(gltf_bad_members)
     static const struct {
         const char *from, *to, *id;
     } cases[] = {
-        /* indices out of range, of the wrong kind */
+        /* indices out of range or of the wrong type */
         {"\"POSITION\":0,", "\"POSITION\":7,", "gltf.index"},
         {"\"POSITION\":0,", "\"POSITION\":-1,", "gltf.index"},
         {"\"POSITION\":0,", "\"POSITION\":\"0\",", "gltf.index"},
@@ -99,7 +99,7 @@ TEST(gltf_bad_members)
         {"\"joints\":[1,2]", "\"joints\":[1]", "gltf.mesh.joint"},
         {"\"joints\":[1,2]", "\"joints\":[0,1,2]", "gltf.skin.matrices"},
         {"\"inverseBindMatrices\":4", "\"inverseBindMatrices\":0", "gltf.skin.matrices"},
-        /* attributes that do not fit */
+        /* attributes with wrong counts or types */
         {"\"JOINTS_0\":1", "\"JOINTS_0\":4", "gltf.mesh.influences"},
         {"\"JOINTS_0\":1", "\"JOINTS_0\":6", "gltf.mesh.influences"},
         {"\"WEIGHTS_0\":2", "\"WEIGHTS_0\":0", "gltf.mesh.influences"},
@@ -150,7 +150,7 @@ TEST(gltf_bad_members)
          "\"count\":3,\"sparse\":{\"count\":2,\"indices\":{\"bufferView\":3,\"componentType\":5125},\"values\":{"
          "\"bufferView\":0}}",
          "gltf.accessor.range"},
-        {"\"type\":\"VEC3\",\"count\":2", /* indices 2 of the triangle: one beyond the end */
+        {"\"type\":\"VEC3\",\"count\":2", /* index 2 of the triangle is out of range */
          "\"type\":\"VEC3\",\"count\":2,\"sparse\":{\"count\":1,\"indices\":{\"bufferView\":3,\"byteOffset\":4,"
          "\"componentType\":5123},\"values\":{\"bufferView\":0}}",
          "gltf.accessor.sparse"},
@@ -196,24 +196,24 @@ TEST(gltf_bad_members)
         {"\"bufferViews\":[", "\"bufferViews\":[[],", "gltf.object"},
     };
     for (int i = 0; i < SUP_COUNT(cases); i++)
-        gltf_check_refused(make_changed(cases[i].from, cases[i].to), SUP_ERROR_FORMAT, cases[i].id);
+        gltf_check_rejected(make_changed(cases[i].from, cases[i].to), SUP_ERROR_FORMAT, cases[i].id);
 }
 
 TEST(gltf_bad_versions_and_extensions)
 {
-    gltf_check_refused(make_changed("\"2.0\"", "\"1.0\""), SUP_ERROR_UNSUPPORTED, "gltf.version");
-    gltf_check_refused(make_changed("\"2.0\"", "\"2.1\",\"minVersion\":\"2.1\""), SUP_ERROR_UNSUPPORTED,
-                       "gltf.version");
-    gltf_check_refused(make_changed("\"asset\"", "\"extensionsRequired\":[\"KHR_draco_mesh_compression\"],\"asset\""),
-                       SUP_ERROR_UNSUPPORTED, "gltf.extension.draco");
-    gltf_check_refused(make_changed("\"asset\"", "\"extensionsRequired\":[\"ACME_new\"],\"asset\""),
-                       SUP_ERROR_UNSUPPORTED, "gltf.extension");
-    gltf_check_refused(make_changed("\"asset\"", "\"extensionsRequired\":[5],\"asset\""), SUP_ERROR_FORMAT,
-                       "gltf.extension");
+    gltf_check_rejected(make_changed("\"2.0\"", "\"1.0\""), SUP_ERROR_UNSUPPORTED, "gltf.version");
+    gltf_check_rejected(make_changed("\"2.0\"", "\"2.1\",\"minVersion\":\"2.1\""), SUP_ERROR_UNSUPPORTED,
+                        "gltf.version");
+    gltf_check_rejected(make_changed("\"asset\"", "\"extensionsRequired\":[\"KHR_draco_mesh_compression\"],\"asset\""),
+                        SUP_ERROR_UNSUPPORTED, "gltf.extension.draco");
+    gltf_check_rejected(make_changed("\"asset\"", "\"extensionsRequired\":[\"ACME_new\"],\"asset\""),
+                        SUP_ERROR_UNSUPPORTED, "gltf.extension");
+    gltf_check_rejected(make_changed("\"asset\"", "\"extensionsRequired\":[5],\"asset\""), SUP_ERROR_FORMAT,
+                        "gltf.extension");
     gltf_make *m =
         make_changed("\"asset\"", "\"extensionsRequired\":[\"KHR_materials_unlit\",\"KHR_texture_transform\"],"
                                   "\"extensionsUsed\":[\"KHR_draco_mesh_compression\"],\"asset\"");
-    sup_character_destroy(gltf_read_made(m));
+    sup_character_destroy(gltf_read_built(m));
     sup_error error = {0};
     sup_character *c = NULL;
     m = make_changed("\"asset\"", "\"extensionsRequired\":[\"ACME_new\"],\"asset\"");
@@ -222,7 +222,7 @@ TEST(gltf_bad_versions_and_extensions)
     CHECK_TEXT(error.where, "made.glb");
 }
 
-static void check_refused_bytes(const void *data, size_t size, sup_result result, const char *id)
+static void check_rejected_bytes(const void *data, size_t size, sup_result result, const char *id)
 {
     sup_error error = {0};
     sup_character *c = NULL;
@@ -232,35 +232,35 @@ static void check_refused_bytes(const void *data, size_t size, sup_result result
 
 TEST(gltf_bad_containers)
 {
-    check_refused_bytes("", 0, SUP_ERROR_FORMAT, "gltf.magic");
-    check_refused_bytes("hello", 5, SUP_ERROR_FORMAT, "gltf.magic");
-    check_refused_bytes("  [1]", 5, SUP_ERROR_FORMAT, "gltf.magic");
-    check_refused_bytes("{", 1, SUP_ERROR_FORMAT, "json.key");
-    check_refused_bytes("{}", 2, SUP_ERROR_FORMAT, "gltf.asset");
-    check_refused_bytes("glTF", 4, SUP_ERROR_FORMAT, "gltf.glb.truncated");
-    gltf_make *m = make_whole();
+    check_rejected_bytes("", 0, SUP_ERROR_FORMAT, "gltf.magic");
+    check_rejected_bytes("hello", 5, SUP_ERROR_FORMAT, "gltf.magic");
+    check_rejected_bytes("  [1]", 5, SUP_ERROR_FORMAT, "gltf.magic");
+    check_rejected_bytes("{", 1, SUP_ERROR_FORMAT, "json.key");
+    check_rejected_bytes("{}", 2, SUP_ERROR_FORMAT, "gltf.asset");
+    check_rejected_bytes("glTF", 4, SUP_ERROR_FORMAT, "gltf.glb.truncated");
+    gltf_make *m = make_valid();
     m->file[4] = 1;
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_UNSUPPORTED, "gltf.version");
-    m = make_whole();
-    check_refused_bytes(m->file, m->file_size - 1, SUP_ERROR_FORMAT, "gltf.glb.truncated");
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_UNSUPPORTED, "gltf.version");
+    m = make_valid();
+    check_rejected_bytes(m->file, m->file_size - 1, SUP_ERROR_FORMAT, "gltf.glb.truncated");
     memset(m->file + 8, 0xFF, 4);
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.truncated");
-    m = make_whole();
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.truncated");
+    m = make_valid();
     memset(m->file + 12, 0xFF, 4); /* a chunk of 4 GB */
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
-    m = make_whole();
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
+    m = make_valid();
     m->file[16] = 'X';
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.json");
-    m = make_whole();
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.json");
+    m = make_valid();
     size_t binary = 20 + (m->json_size + 3) / 4 * 4;
     memset(m->file + binary, 0xFF, 4);
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
-    m = make_whole();
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.glb.chunk");
+    m = make_valid();
     memset(m->file + binary + 4, 'x', 4); /* a chunk of another kind: no binary data */
-    check_refused_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.buffer.missing");
-    m = make_whole();
-    memset(m->file + 20 + m->json_size, 0, binary - 20 - m->json_size); /* padded with zeros: read all the same */
-    sup_character_destroy(gltf_read_made(m));
+    check_rejected_bytes(m->file, m->file_size, SUP_ERROR_FORMAT, "gltf.buffer.missing");
+    m = make_valid();
+    memset(m->file + 20 + m->json_size, 0, binary - 20 - m->json_size); /* padded with zeros: accepted */
+    sup_character_destroy(gltf_read_built(m));
 }
 
 TEST(gltf_bad_external_files)
@@ -297,16 +297,16 @@ TEST(gltf_bad_numbers_in_arrays)
     char text[512];
     snprintf(text, sizeof text, animation, 7, 6);
     gltf_finish(m, "%s", text);
-    gltf_check_refused(m, SUP_ERROR_FORMAT, "character.clip.nonfinite");
+    gltf_check_rejected(m, SUP_ERROR_FORMAT, "character.clip.nonfinite");
     snprintf(text, sizeof text, animation, 8, 6);
     gltf_finish(m, "%s", text);
-    gltf_check_refused(m, SUP_ERROR_FORMAT, "character.clip.order");
+    gltf_check_rejected(m, SUP_ERROR_FORMAT, "character.clip.order");
     float matrices[32] = {0};
     matrices[5] = NAN;
     m = make_arrays();
     gltf_add_floats(m, matrices, "MAT4", 16, 2);
     gltf_finish(m, "\"nodes\":[{},{}],\"skins\":[{\"joints\":[0,1],\"inverseBindMatrices\":7}]");
-    gltf_check_refused(m, SUP_ERROR_FORMAT, "gltf.skin.nonfinite");
+    gltf_check_rejected(m, SUP_ERROR_FORMAT, "gltf.skin.nonfinite");
 }
 
 TEST(gltf_bad_positions_are_kept)
@@ -316,7 +316,7 @@ TEST(gltf_bad_positions_are_kept)
     gltf_add_floats(m, positions, "VEC3", 3, 3);
     gltf_finish(
         m, "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0,\"NORMAL\":0}}]}],\"nodes\":[{\"mesh\":0}]");
-    sup_character *c = gltf_read_made(m);
+    sup_character *c = gltf_read_built(m);
     CHECK(isnan(c->positions[0]) && isinf(c->positions[4]));
     for (int i = 0; i < 6; i++)
         CHECK(c->normals[i] == 0.0f);
@@ -324,10 +324,10 @@ TEST(gltf_bad_positions_are_kept)
     sup_character_destroy(c);
 }
 
-/* An allocator that counts what is held and refuses after a number of calls. */
+/* An allocator that counts live bytes and fails after a number of calls. */
 typedef struct counting {
     sup_allocator real;
-    size_t held, most;
+    size_t held, maximum;
     int calls_left;
 } counting;
 
@@ -338,7 +338,7 @@ static void *counting_allocate(void *user, size_t size, size_t alignment)
     void *memory = c->real.allocate(c->real.user, size, alignment);
     if (memory == NULL) return NULL;
     c->held += size;
-    c->most = c->held > c->most ? c->held : c->most;
+    c->maximum = c->held > c->maximum ? c->held : c->maximum;
     return memory;
 }
 
@@ -365,11 +365,11 @@ static void check_bounded(const gltf_make *m)
     sup_character *c = NULL;
     CHECK_EQ(read_counted(m, &count, INT32_MAX, &c, &error), SUP_ERROR_FORMAT);
     CHECK_TEXT(error.id, "gltf.size");
-    CHECK_MSG(count.most < 40u << 20, "%zu bytes taken", count.most);
+    CHECK_MSG(count.maximum < 40u << 20, "%zu bytes taken", count.maximum);
     CHECK_EQ(count.held, 0);
 }
 
-TEST(gltf_bad_counts_take_no_memory)
+TEST(gltf_bad_counts_do_not_allocate)
 {
     gltf_make *m = gltf_begin();
     gltf_add_accessor(m, -1, MAKE_FLOAT, "VEC3", 100000000, "");
@@ -400,9 +400,9 @@ TEST(gltf_bad_counts_take_no_memory)
     check_bounded(m);
 }
 
-TEST(gltf_memory_may_run_out)
+TEST(gltf_handles_out_of_memory)
 {
-    gltf_make *m = make_whole();
+    gltf_make *m = make_valid();
     bool whole = false;
     int calls = 0;
     for (; calls < 200 && !whole; calls++) {
@@ -419,14 +419,14 @@ TEST(gltf_memory_may_run_out)
     CHECK(whole && calls > 3);
 }
 
-TEST(gltf_survives_every_cut)
+TEST(gltf_survives_every_truncation)
 {
-    gltf_make *m = make_whole();
+    gltf_make *m = make_valid();
     sup_error error = {0};
     sup_character *c = NULL;
     for (size_t size = 0; size < m->file_size; size++)
         CHECK(gltf_read_bytes("cut.glb", m->file, size, NULL, &c, &error) != SUP_OK);
-    for (size_t size = 0; size < m->json_size; size++) /* the text alone, and with a header that fits the cut */
+    for (size_t size = 0; size < m->json_size; size++) /* the text alone, and with a header of the truncated size */
         CHECK(gltf_read_bytes("cut.gltf", m->json, size, NULL, &c, &error) != SUP_OK);
     for (size_t size = 20; size < m->file_size; size++) {
         unsigned char *copy = m->file;
@@ -436,23 +436,23 @@ TEST(gltf_survives_every_cut)
     }
 }
 
-TEST(gltf_survives_damage)
+TEST(gltf_survives_corrupt_bytes)
 {
     sup_random random = {11};
-    gltf_make *m = make_whole();
+    gltf_make *m = make_valid();
     static unsigned char whole[131072];
     size_t size = m->file_size;
     memcpy(whole, m->file, size);
     int read = 0;
-    for (int round = 0; round < 6000; round++) {
+    for (int iteration = 0; iteration < 6000; iteration++) {
         static const char digits[] = "0123456789-,]}{[\"";
         sup_error error = {0};
         sup_character *c = NULL;
         memcpy(m->file, whole, size);
-        for (int k = 0; k < 1 + round % 3; k++) {
+        for (int k = 0; k < 1 + iteration % 3; k++) {
             size_t at = sup_random_u32(&random) % size;
-            m->file[at] = round % 2 == 0 ? (unsigned char)sup_random_u32(&random)
-                                         : (unsigned char)digits[sup_random_u32(&random) % (sizeof digits - 1)];
+            m->file[at] = iteration % 2 == 0 ? (unsigned char)sup_random_u32(&random)
+                                             : (unsigned char)digits[sup_random_u32(&random) % (sizeof digits - 1)];
         }
         if (gltf_read_bytes("damaged.glb", m->file, size, NULL, &c, &error) == SUP_OK) {
             sup_character_destroy(c);

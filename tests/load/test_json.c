@@ -1,4 +1,4 @@
-/* The JSON tree: what it reads, what it refuses, and that what was read is written again. */
+/* The JSON tree: valid and invalid text, and writing what was read. */
 #include "load/json.h"
 #include "test.h"
 
@@ -22,7 +22,7 @@ static sup_json_tree parsed(const char *text)
     return tree;
 }
 
-/* The text of a value; lives until the next call. */
+/* The text of a value; valid until the next call. */
 static const char *written(const sup_json *value)
 {
     static char text[4096];
@@ -36,7 +36,7 @@ static const char *written(const sup_json *value)
     return text;
 }
 
-static void check_refused(const char *text, size_t size, const char *id)
+static void check_rejected(const char *text, size_t size, const char *id)
 {
     sup_json_tree tree;
     sup_error error = {0};
@@ -77,7 +77,7 @@ TEST(json_reads_every_kind)
     sup_json_tree_destroy(&tree);
 }
 
-TEST(json_last_of_equal_keys_counts)
+TEST(json_last_of_equal_keys_is_used)
 {
     sup_json_tree tree = parsed("{\"a\":1,\"b\":2,\"a\":3}");
     int64_t whole = 0;
@@ -105,7 +105,7 @@ TEST(json_escapes)
     sup_json_tree_destroy(&tree);
 }
 
-TEST(json_refuses_what_is_not_json)
+TEST(json_rejects_invalid_text)
 {
     static const struct {
         const char *text, *id;
@@ -156,9 +156,9 @@ TEST(json_refuses_what_is_not_json)
         {"\"\x80\"", "json.utf8"},
     };
     for (int i = 0; i < SUP_COUNT(cases); i++)
-        check_refused(cases[i].text, strlen(cases[i].text), cases[i].id);
-    check_refused("1\0", 2, "json.trailing");
-    check_refused("\"\\\0\"", 4, "json.escape");
+        check_rejected(cases[i].text, strlen(cases[i].text), cases[i].id);
+    check_rejected("1\0", 2, "json.trailing");
+    check_rejected("\"\\\0\"", 4, "json.escape");
 }
 
 TEST(json_depth_is_bounded)
@@ -167,7 +167,7 @@ TEST(json_depth_is_bounded)
     char *text = malloc(MANY);
     CHECK(text != NULL);
     memset(text, '[', MANY);
-    check_refused(text, MANY, "json.depth");
+    check_rejected(text, MANY, "json.depth");
     memset(text + SUP_JSON_DEPTH, ']', SUP_JSON_DEPTH);
     sup_json_tree tree;
     sup_error error = {0};
@@ -198,7 +198,7 @@ TEST(json_writes_what_it_read)
 TEST(json_builds_and_changes)
 {
     sup_json_tree tree = parsed("{\"a\":1,\"list\":[1,2],\"z\":\"end\"}");
-    sup_json *list = sup_json_need(&tree, tree.root, "list", SUP_JSON_ARRAY);
+    sup_json *list = sup_json_get_or_add(&tree, tree.root, "list", SUP_JSON_ARRAY);
     sup_json *first = sup_json_at(list, 0);
     for (int i = 0; i < 3; i++)
         sup_json_append(&tree, list, sup_json_new_integer(&tree, 10 + i));
@@ -206,7 +206,7 @@ TEST(json_builds_and_changes)
     sup_json_replace(&tree, list, 1, sup_json_new_bool(&tree, true));
     CHECK(sup_json_replace(&tree, list, 5, sup_json_new_null(&tree)) == NULL);
     sup_json_set(&tree, tree.root, "a", sup_json_new_string(&tree, "quote \" and \x01"));
-    sup_json *made = sup_json_need(&tree, tree.root, "new", SUP_JSON_OBJECT);
+    sup_json *made = sup_json_get_or_add(&tree, tree.root, "new", SUP_JSON_OBJECT);
     sup_json_set(&tree, made, "null", sup_json_new_null(&tree));
     sup_json_set(&tree, made, "copy", sup_json_copy(&tree, list));
     sup_json_set(&tree, made, "nan", sup_json_new_double(&tree, (double)NAN));
@@ -217,7 +217,7 @@ TEST(json_builds_and_changes)
     sup_json_tree_destroy(&tree);
 }
 
-TEST(json_numbers_come_back)
+TEST(json_numbers_round_trip)
 {
     sup_allocator memory = allocator();
     sup_json_tree tree = sup_json_tree_create(&memory);
@@ -239,7 +239,7 @@ TEST(json_numbers_come_back)
     sup_json_tree_destroy(&tree);
 }
 
-/* An allocator that refuses after a number of calls. */
+/* An allocator that fails after a number of calls. */
 typedef struct limited {
     sup_allocator real;
     int left;
@@ -257,7 +257,7 @@ static void limited_release(void *user, void *memory, size_t size)
     l->real.release(l->real.user, memory, size);
 }
 
-TEST(json_memory_may_run_out)
+TEST(json_handles_out_of_memory)
 {
     static const char text[] = "{\"a\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20],\"b\":{\"c\":\"d\"}}";
     bool whole = false;

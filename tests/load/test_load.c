@@ -1,7 +1,7 @@
-/* Dispatch by ending, skeletons for meshes, readers of the caller, motions and joint maps. */
+/* Dispatch by file extension, skeletons for meshes, readers of the caller, motions and joint maps. */
 #include "read_text.h"
 
-static sup_result refuse_all(void *user, const sup_context *context, const char *name, sup_bytes bytes,
+static sup_result reject_all(void *user, const sup_context *context, const char *name, sup_bytes bytes,
                              sup_character **character, sup_error *error)
 {
     (void)context, (void)bytes, (void)character, (void)error, (void)name;
@@ -19,7 +19,7 @@ static sup_result read_triangle(void *user, const sup_context *context, const ch
     return sup_load_memory(context, "inner.obj", (sup_bytes){text, strlen(text)}, NULL, character, error);
 }
 
-TEST(load_unknown_endings_go_to_the_other_reader)
+TEST(load_passes_unknown_extensions_to_the_other_reader)
 {
     int calls = 0;
     sup_load_def def = sup_default_load_def();
@@ -28,13 +28,13 @@ TEST(load_unknown_endings_go_to_the_other_reader)
     sup_bytes bytes = {"x", 1};
     CHECK_EQ(sup_load_memory(NULL, "a.fbx", bytes, NULL, &c, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, "load.format");
-    def.other = refuse_all;
+    def.other = reject_all;
     def.other_user = &calls;
     CHECK_EQ(sup_load_memory(NULL, "a.fbx", bytes, &def, &c, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, "load.format");
     CHECK_EQ(calls, 1);
     CHECK(sup_load_memory(NULL, "a.obj", bytes, &def, &c, &error) != SUP_OK);
-    CHECK_EQ(calls, 1); /* endings that the library knows are its own */
+    CHECK_EQ(calls, 1); /* extensions that the library supports are not passed to the caller's reader */
     def.other = read_triangle;
     CHECK_OK(sup_load_memory(NULL, "a.fbx", bytes, &def, &c, &error), error);
     CHECK_EQ(c->triangle_count, 1);
@@ -48,7 +48,7 @@ TEST(load_unknown_endings_go_to_the_other_reader)
     CHECK(c == NULL);
 }
 
-TEST(load_says_what_is_wrong_with_a_path)
+TEST(load_reports_path_errors)
 {
     sup_character *c = NULL;
     sup_error error = {0};
@@ -57,7 +57,7 @@ TEST(load_says_what_is_wrong_with_a_path)
     CHECK(c == NULL && error.message[0] != '\0');
 }
 
-/* Files of a little disk in memory. */
+/* Files of a small in-memory disk. */
 typedef struct disk {
     const char *const (*files)[2];
     int count, reads;
@@ -107,7 +107,7 @@ TEST(load_joins_a_mesh_with_a_skeleton)
     CHECK_EQ(d.reads, 2);
     CHECK_EQ(c->bone_count, 1);
     CHECK_EQ(c->primitives[0].skin, 0);
-    CHECK_EQ(c->clip_count, 1); /* the motion of the BVH comes along */
+    CHECK_EQ(c->clip_count, 1); /* the motion of the BVH is included */
     sup_character_destroy(c);
     c = NULL;
     def.skeleton = "s/coarse.obj";
@@ -121,7 +121,7 @@ TEST(load_joins_a_mesh_with_a_skeleton)
     CHECK(c == NULL);
 }
 
-TEST(load_ini_takes_the_shown_mesh_and_all_motions)
+TEST(load_ini_uses_the_render_mesh_and_all_motions)
 {
     disk d = {files, (int)(sizeof files / sizeof files[0]), 0};
     sup_load_def def = {.reader = {read_disk, &d}};
@@ -131,7 +131,7 @@ TEST(load_ini_takes_the_shown_mesh_and_all_motions)
     CHECK_EQ(c->vertex_count, 3);
     CHECK_EQ(c->clip_count, 3);
     CHECK_TEXT(c->clips[0].name, "bend");
-    CHECK_TEXT(c->clips[1].name, "a"); /* a name once, then the file's */
+    CHECK_TEXT(c->clips[1].name, "a"); /* a duplicate name is replaced by the file name */
     CHECK_TEXT(c->clips[2].name, "a");
     sup_character_destroy(c);
     static const char *const bad[][2] = {{"s/self.ini", "ini.format"},    {"s/nomesh.ini", "ini.missing"},
@@ -183,7 +183,7 @@ TEST(load_joint_maps)
     CHECK(map == NULL);
 }
 
-TEST(load_motion_refuses_files_without_one)
+TEST(load_motion_rejects_files_without_a_motion)
 {
     sup_character *c = GOOD("a.skel", "1\n0 0 0 a root\n");
     sup_clip *clip = NULL;
@@ -196,7 +196,7 @@ TEST(load_motion_refuses_files_without_one)
     sup_character_destroy(c);
 }
 
-/* An allocator that refuses after a number of calls: every reader must give back what it took. */
+/* An allocator that fails after a number of calls: every reader must free its memory. */
 typedef struct counting {
     long left, held;
 } counting;
@@ -216,7 +216,7 @@ static void count_release(void *user, void *memory, size_t size)
     free(memory);
 }
 
-TEST(load_gives_back_memory_wherever_it_runs_out)
+TEST(load_frees_memory_when_out_of_memory)
 {
     static const char *const texts[][2] = {
         {"a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nvn 0 0 1\nvt 0 0\nf 1/1/1 2/1/1 4/1/1 3/1/1\n"},

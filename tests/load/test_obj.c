@@ -1,4 +1,4 @@
-/* OBJ: vertex order, index forms, polygons, what is kept at vertices, bad files. */
+/* OBJ: vertex order, index forms, polygons, vertex attributes, invalid files. */
 #include "read_text.h"
 
 TEST(obj_keeps_the_order_of_v_lines)
@@ -44,7 +44,7 @@ TEST(obj_keeps_normals_and_texcoords_where_vertices_have_one)
     CHECK(c->normals != NULL && c->texcoords != NULL);
     CHECK_NEAR(c->normals[2], 1.0, 0.0);
     CHECK_NEAR(c->texcoords[0], 0.25, 0.0);
-    CHECK_NEAR(c->texcoords[1], 0.25, 1e-7); /* v grows down */
+    CHECK_NEAR(c->texcoords[1], 0.25, 1e-7); /* v points down */
     sup_character_destroy(c);
     snprintf(text, sizeof text, "%sf 1/1/1 2/1/1 3/1/1\nf 1/2/3 3/1/1 4/1/1\n", square);
     c = GOOD("a.obj", text); /* vertex 1 would have to be split */
@@ -53,7 +53,7 @@ TEST(obj_keeps_normals_and_texcoords_where_vertices_have_one)
     sup_character_destroy(c);
 }
 
-/* A concave quad has one good diagonal, whichever corner comes first. */
+/* A concave quad has one valid diagonal, for any first corner. */
 TEST(obj_concave_quads_do_not_fold)
 {
     for (int start = 0; start < 4; start++) {
@@ -67,30 +67,30 @@ TEST(obj_concave_quads_do_not_fold)
     }
 }
 
-/* A random star polygon: triangles must not fold and must cover it. */
-TEST(obj_star_polygons_are_covered_once)
+/* A random star polygon: triangles must not overlap and must cover it. */
+TEST(obj_star_polygons_are_triangulated_without_overlap)
 {
     for (int corners = 5; corners < 60; corners += 7) {
         char text[8192];
         size_t length = 0;
-        double wanted = 0.0, last[2] = {0, 0}, first[2] = {0, 0};
+        double expected = 0.0, last[2] = {0, 0}, first[2] = {0, 0};
         for (int i = 0; i < corners; i++) {
             double angle = 6.283185307 * i / corners, radius = i % 2 == 0 ? 1.0 : 0.2 + 0.1 * (i * 7 % 5);
             double p[2] = {radius * cos(angle), radius * sin(angle)};
             length +=
                 (size_t)snprintf(text + length, sizeof text - length, "v %.6f %.6f %.6f\n", p[0], p[1], 0.1 * p[0]);
-            if (i > 0) wanted += last[0] * p[1] - last[1] * p[0];
+            if (i > 0) expected += last[0] * p[1] - last[1] * p[0];
             if (i == 0) memcpy(first, p, sizeof p);
             memcpy(last, p, sizeof p);
         }
-        wanted += last[0] * first[1] - last[1] * first[0];
+        expected += last[0] * first[1] - last[1] * first[0];
         length += (size_t)snprintf(text + length, sizeof text - length, "f");
         for (int i = 0; i < corners; i++)
             length += (size_t)snprintf(text + length, sizeof text - length, " %d", i + 1);
         sup_character *c = GOOD("a.obj", text);
         CHECK_EQ(c->triangle_count, corners - 2);
-        CHECK_NEAR(area_z(c), wanted, 1e-4);
-        CHECK_NEAR(area_z_absolute(c), wanted, 1e-4);
+        CHECK_NEAR(area_z(c), expected, 1e-4);
+        CHECK_NEAR(area_z_absolute(c), expected, 1e-4);
         sup_character_destroy(c);
     }
 }
@@ -101,33 +101,33 @@ TEST(obj_odd_faces_and_numbers)
     CHECK_EQ(c->triangle_count, 4);
     CHECK(isnan(c->positions[0]) && isinf(c->positions[5]));
     sup_character_destroy(c);
-    c = GOOD("a.obj", "v 1 2 3\n"); /* points alone are read: the rig says what is missing */
+    c = GOOD("a.obj", "v 1 2 3\n"); /* points without faces are accepted: the rig reports the missing triangles */
     CHECK_EQ(c->triangle_count, 0);
     sup_character_destroy(c);
 }
 
-TEST(obj_refuses_by_line)
+TEST(obj_errors_name_the_line)
 {
-    REFUSED("a.obj", "", "mesh.empty", 0);
-    REFUSED("a.obj", "hello world\n", "mesh.empty", 0);
-    REFUSED("a.obj", "v 0 0 0\nv 1 x 0\n", "obj.number", 2);
-    REFUSED("a.obj", "v 0 0 0\n\nv 1 0\n", "obj.number", 3);
-    REFUSED("a.obj", "v 0 0 0\nvn 1 0\n", "obj.number", 2);
-    REFUSED("a.obj", "v 0 0 0\nf 1 1 -2\n", "obj.face", 2);
-    REFUSED("a.obj", "v 0 0 0\nf 1 1 0\n", "obj.face", 2);
-    REFUSED("a.obj", "v 0 0 0\nf 1 1 1x\n", "obj.face", 2);
-    REFUSED("a.obj", "v 0 0 0\nf 1/1/1/1 1 1\n", "obj.face", 2);
-    REFUSED("a.obj", "v 0 0 0\nf 1 1 99999999999\n", "obj.face", 2);
-    REFUSED("a.obj", "v 0 0 0\nf 1 1 2\n", "mesh.face.range", 0);
-    REFUSED("a.obj", "v 0 0 0\nf 1//1 1//1 1//1\n", "obj.face.range", 0);
+    CHECK_REJECTED("a.obj", "", "mesh.empty", 0);
+    CHECK_REJECTED("a.obj", "hello world\n", "mesh.empty", 0);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nv 1 x 0\n", "obj.number", 2);
+    CHECK_REJECTED("a.obj", "v 0 0 0\n\nv 1 0\n", "obj.number", 3);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nvn 1 0\n", "obj.number", 2);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nf 1 1 -2\n", "obj.face", 2);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nf 1 1 0\n", "obj.face", 2);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nf 1 1 1x\n", "obj.face", 2);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nf 1/1/1/1 1 1\n", "obj.face", 2);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nf 1 1 99999999999\n", "obj.face", 2);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nf 1 1 2\n", "mesh.face.range", 0);
+    CHECK_REJECTED("a.obj", "v 0 0 0\nf 1//1 1//1 1//1\n", "obj.face.range", 0);
 }
 
-TEST(obj_survives_every_beginning)
+TEST(obj_survives_every_prefix)
 {
     const char *text =
         "\xEF\xBB\xBFv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvn 0 0 1\nf 1/1/1 2/1/1 3/1/1 \\\n4/1/1\n"
         "f -1//-1 -2//1 -3//1 -4//1 -1//1\n";
-    check_all_beginnings("a.obj", text, strlen(text));
+    check_all_prefixes("a.obj", text, strlen(text));
 }
 
 /* A line of a megabyte, and a polygon of many corners. */

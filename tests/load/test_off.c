@@ -1,4 +1,4 @@
-/* OFF: variants, comments, polygons, counts that lie. */
+/* OFF: variants, comments, polygons, invalid counts. */
 #include "read_text.h"
 
 TEST(off_variants)
@@ -24,7 +24,7 @@ TEST(off_variants)
     }
 }
 
-TEST(off_skips_edges_and_cuts_polygons)
+TEST(off_skips_edges_and_triangulates_polygons)
 {
     sup_character *c = GOOD("a.off", "OFF\n5 3 0\n0 0 0\n2 0 0\n2 2 0\n1 0.5 0\n0 2 0\n2 0 1\n5 0 1 2 3 4\n0\n");
     CHECK_EQ(c->triangle_count, 3);
@@ -33,30 +33,30 @@ TEST(off_skips_edges_and_cuts_polygons)
     sup_character_destroy(c);
 }
 
-TEST(off_refuses_by_line)
+TEST(off_errors_name_the_line)
 {
-    REFUSED("a.off", "", "off.empty", 1);
-    REFUSED("a.off", "PLY\n", "off.header", 1);
-    REFUSED("a.off", "OFF BINARY\n", "off.binary", 0);
-    REFUSED("a.off", "4OFF\n1 0 0\n", "off.dimension", 0);
-    REFUSED("a.off", "OFF\n-1 0 0\n", "off.counts", 2);
-    REFUSED("a.off", "OFF\n3\n", "off.counts", 2);
-    REFUSED("a.off", "OFF\n4000000000 0 0\n0 0 0\n", "off.counts", 2);
-    REFUSED("a.off", "OFF\n1 99999999 0\n0 0 0\n", "off.counts", 2);
-    REFUSED("a.off", "OFF\n0 0 0\n", "mesh.empty", 0);
-    REFUSED("a.off", "OFF\n2 0 0\n0 0 0\n0 zero 0\n", "off.number", 4);
-    REFUSED("a.off", "OFF\n2 0 0\n0 0 0\n0 0\n0\n", "off.number", 4);
-    REFUSED("a.off", "OFF\n2 0 0\n0 0 0\n           \n", "off.number", 5);
-    REFUSED("a.off", "OFF\n1 1 0\n0 0 0\n3 0 0 1\n", "off.face.range", 4);
-    REFUSED("a.off", "OFF\n1 1 0\n0 0 0\n3 0 0 -1\n", "off.face.range", 4);
-    REFUSED("a.off", "OFF\n1 1 0\n0 0 0\n3 0 0\n        ", "off.face", 4);
-    REFUSED("a.off", "OFF\n1 1 0\n0 0 0\n3000000000 0 0\n", "off.face", 4);
+    CHECK_REJECTED("a.off", "", "off.empty", 1);
+    CHECK_REJECTED("a.off", "PLY\n", "off.header", 1);
+    CHECK_REJECTED("a.off", "OFF BINARY\n", "off.binary", 0);
+    CHECK_REJECTED("a.off", "4OFF\n1 0 0\n", "off.dimension", 0);
+    CHECK_REJECTED("a.off", "OFF\n-1 0 0\n", "off.counts", 2);
+    CHECK_REJECTED("a.off", "OFF\n3\n", "off.counts", 2);
+    CHECK_REJECTED("a.off", "OFF\n4000000000 0 0\n0 0 0\n", "off.counts", 2);
+    CHECK_REJECTED("a.off", "OFF\n1 99999999 0\n0 0 0\n", "off.counts", 2);
+    CHECK_REJECTED("a.off", "OFF\n0 0 0\n", "mesh.empty", 0);
+    CHECK_REJECTED("a.off", "OFF\n2 0 0\n0 0 0\n0 zero 0\n", "off.number", 4);
+    CHECK_REJECTED("a.off", "OFF\n2 0 0\n0 0 0\n0 0\n0\n", "off.number", 4);
+    CHECK_REJECTED("a.off", "OFF\n2 0 0\n0 0 0\n           \n", "off.number", 5);
+    CHECK_REJECTED("a.off", "OFF\n1 1 0\n0 0 0\n3 0 0 1\n", "off.face.range", 4);
+    CHECK_REJECTED("a.off", "OFF\n1 1 0\n0 0 0\n3 0 0 -1\n", "off.face.range", 4);
+    CHECK_REJECTED("a.off", "OFF\n1 1 0\n0 0 0\n3 0 0\n        ", "off.face", 4);
+    CHECK_REJECTED("a.off", "OFF\n1 1 0\n0 0 0\n3000000000 0 0\n", "off.face", 4);
 }
 
-TEST(off_survives_every_beginning)
+TEST(off_survives_every_prefix)
 {
     const char *text = "STCNOFF\n2 2 0\n0 0 0 0 0 1 9 9 9 9 0 0.25\n1 0 0 0 0 1 9 9 9 9 1 0\n3 0 1 0\n4 0 1 0 1\n";
-    check_all_beginnings("a.off", text, strlen(text));
+    check_all_prefixes("a.off", text, strlen(text));
 }
 
 TEST(off_assets)

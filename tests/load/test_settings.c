@@ -1,4 +1,4 @@
-/* Settings as the studio saves them: what is read, and what is refused. */
+/* Settings as saved by Supple Studio: valid and invalid files. */
 #include "supple/load.h"
 #include "test.h"
 
@@ -54,7 +54,7 @@ TEST(painted_maps_are_read)
     sup_settings_destroy(settings);
 }
 
-static const char *refusal(const char *text)
+static const char *error_id_of(const char *text)
 {
     static sup_error error;
     sup_settings *settings = NULL;
@@ -65,25 +65,25 @@ static const char *refusal(const char *text)
     return error.id;
 }
 
-TEST(wrong_settings_are_refused)
+TEST(invalid_settings_are_rejected)
 {
-    CHECK_TEXT(refusal("[]"), "settings.method");
-    CHECK_TEXT(refusal("{\"method\": 3}"), "settings.method");
-    CHECK_TEXT(refusal("{\"method\": \"none\"}"), "settings.method");
-    CHECK_TEXT(refusal("{\"method\": \"linear\", \"settings\": []}"), "settings.object");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"none\": 1}}"), "settings.value");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"iterations\": null}}"), "settings.value");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"iterations\": -5}}"), "settings.value");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"iterations\": \"a\"}}"), "settings.value");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"settings\": {\"iterations\\u0000\": 3}}"), "settings.value");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": [1]}"), "settings.paint");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"none\": [1]}}"), "settings.paint");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": []}}"), "settings.paint");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": [0, 2]}}"), "settings.paint");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": [\"0\"]}}"), "settings.paint");
-    CHECK_TEXT(refusal("{\"method\": \"projective\", \"paints\": {\"rigid\": [0], \"free\": [0, 0]}}"),
+    CHECK_TEXT(error_id_of("[]"), "settings.method");
+    CHECK_TEXT(error_id_of("{\"method\": 3}"), "settings.method");
+    CHECK_TEXT(error_id_of("{\"method\": \"none\"}"), "settings.method");
+    CHECK_TEXT(error_id_of("{\"method\": \"linear\", \"settings\": []}"), "settings.object");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"settings\": {\"none\": 1}}"), "settings.value");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"settings\": {\"iterations\": null}}"), "settings.value");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"settings\": {\"iterations\": -5}}"), "settings.value");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"settings\": {\"iterations\": \"a\"}}"), "settings.value");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"settings\": {\"iterations\\u0000\": 3}}"), "settings.value");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"paints\": [1]}"), "settings.paint");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"paints\": {\"none\": [1]}}"), "settings.paint");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"paints\": {\"rigid\": []}}"), "settings.paint");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"paints\": {\"rigid\": [0, 2]}}"), "settings.paint");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"paints\": {\"rigid\": [\"0\"]}}"), "settings.paint");
+    CHECK_TEXT(error_id_of("{\"method\": \"projective\", \"paints\": {\"rigid\": [0], \"free\": [0, 0]}}"),
                "settings.paint");
-    CHECK(strncmp(refusal("{\"method\": "), "json.", 5) == 0);
+    CHECK(strncmp(error_id_of("{\"method\": "), "json.", 5) == 0);
     sup_settings *settings = NULL;
     sup_error error;
     CHECK(sup_settings_load(NULL, "/nowhere/a.json", &settings, &error) == SUP_ERROR_IO);

@@ -1,4 +1,4 @@
-/* test_shapes.c - folders of bodies: the text of their headers and tables, good and bad; landmarks. */
+/* test_shapes.c - folders of bodies: valid and invalid headers and tables; landmarks. */
 #include "load/landmarks.h"
 #include "load/shapes.h"
 
@@ -42,7 +42,7 @@ TEST(shapes_header_and_table_are_read)
     sup_arena_destroy(&arena);
 }
 
-TEST(bad_shapes_text_is_refused)
+TEST(invalid_shapes_text_is_rejected)
 {
     static const char *const headers[] = {
         "",

@@ -1,4 +1,4 @@
-/* .skel skeletons, .anim motions and the .ini files that name them. */
+/* .skel skeletons, .anim motions and the .ini files that refer to them. */
 #include "load/read.h"
 #include "read_text.h"
 
@@ -28,25 +28,25 @@ TEST(skel_a_joint_may_be_called_root)
     sup_character_destroy(c);
 }
 
-TEST(skel_refuses_by_line)
+TEST(skel_errors_name_the_line)
 {
-    REFUSED("a.skel", "", "skel.count", 1);
-    REFUSED("a.skel", "zero\n", "skel.count", 1);
-    REFUSED("a.skel", "0\n", "skel.empty", 1);
-    REFUSED("a.skel", "-3\n", "skel.count", 1);
-    REFUSED("a.skel", "4000000000\n0 0 0 a root\n", "skel.count", 1);
-    REFUSED("a.skel", "2\n0 0 0 a root          \n", "skel.number", 3);
-    REFUSED("a.skel", "1\n0 0 0 a root\n0 0 0 b root\n", "skel.count", 3);
-    REFUSED("a.skel", "1\n0 0 0 alone          \n", "skel.joint", 2);
-    REFUSED("a.skel", "1\n0 0 0 a root too\n", "skel.joint", 2);
-    REFUSED("a.skel", "1\n0 nought 0 a root\n", "skel.number", 2);
-    REFUSED("a.skel", "1\n0 nan 0 a root\n", "skel.number", 2);
-    REFUSED("a.skel", "1\n0 1e39 0 a root\n", "skel.number", 2);
-    REFUSED("a.skel", "2\n0 0 0 a root\n0 0 0 b c\n", "skel.parent", 3);
-    REFUSED("a.skel", "3\n0 0 0 a root\n0 0 0 b a\n0 0 0 a b\n", "skel.name", 4);
-    REFUSED("a.skel", "2\n0 0 0 a b\n0 0 0 b a\n", "character.node.cycle", 0);
-    REFUSED("a.skel", "1\n0 0 0 a a        \n", "character.node.cycle", 0);
-    check_all_beginnings("a.skel", chain, strlen(chain));
+    CHECK_REJECTED("a.skel", "", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "zero\n", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "0\n", "skel.empty", 1);
+    CHECK_REJECTED("a.skel", "-3\n", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "4000000000\n0 0 0 a root\n", "skel.count", 1);
+    CHECK_REJECTED("a.skel", "2\n0 0 0 a root          \n", "skel.number", 3);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 a root\n0 0 0 b root\n", "skel.count", 3);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 alone          \n", "skel.joint", 2);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 a root too\n", "skel.joint", 2);
+    CHECK_REJECTED("a.skel", "1\n0 nought 0 a root\n", "skel.number", 2);
+    CHECK_REJECTED("a.skel", "1\n0 nan 0 a root\n", "skel.number", 2);
+    CHECK_REJECTED("a.skel", "1\n0 1e39 0 a root\n", "skel.number", 2);
+    CHECK_REJECTED("a.skel", "2\n0 0 0 a root\n0 0 0 b c\n", "skel.parent", 3);
+    CHECK_REJECTED("a.skel", "3\n0 0 0 a root\n0 0 0 b a\n0 0 0 a b\n", "skel.name", 4);
+    CHECK_REJECTED("a.skel", "2\n0 0 0 a b\n0 0 0 b a\n", "character.node.cycle", 0);
+    CHECK_REJECTED("a.skel", "1\n0 0 0 a a        \n", "character.node.cycle", 0);
+    check_all_prefixes("a.skel", chain, strlen(chain));
 }
 
 static sup_result read_anim(const sup_character *target, const char *text, sup_clip **clip, sup_error *error)
@@ -59,8 +59,8 @@ static sup_result read_anim(const sup_character *target, const char *text, sup_c
 static const char bend[] = "3 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0 0\n1\n1 0 0\n1 0 0\n0 0 2\n0 0 1.5707963\n"
                            "0\n1 0 0\n1 0 0\n0 0 1\n0 0 3.1415926\n";
 
-/* Joint b turns by a right angle about z: c, which hangs on it, swings up; a and b stay. */
-TEST(anim_turns_joints_about_themselves)
+/* Joint b rotates by a right angle about z: its child c moves up; a and b keep their positions. */
+TEST(anim_rotates_joints_about_their_origin)
 {
     sup_character *c = GOOD("chain.skel", chain);
     sup_clip *clip = NULL;
@@ -76,13 +76,13 @@ TEST(anim_turns_joints_about_themselves)
     CHECK_NEAR(pose->world[1].m[7], 4.0, 1e-5);
     CHECK_OK(sup_pose_sample(c, clip, 0.5, pose), error);
     CHECK_NEAR(pose->world[1].m[7], 4.0 * sin(3.14159265 / 4), 1e-5);
-    CHECK_NEAR(clip->end, 2.0, 0.0); /* a key whose time was left at 0 follows a second later */
+    CHECK_NEAR(clip->end, 2.0, 0.0); /* a key with time 0 is moved to a second after the previous key */
     sup_pose_destroy(pose);
     sup_clip_destroy(clip);
     sup_character_destroy(c);
 }
 
-static void check_anim_refused(const sup_character *c, const char *text, const char *id)
+static void check_anim_rejected(const sup_character *c, const char *text, const char *id)
 {
     sup_clip *clip = NULL;
     sup_error error = {0};
@@ -91,18 +91,18 @@ static void check_anim_refused(const sup_character *c, const char *text, const c
     CHECK_TEXT(error.id, id);
 }
 
-TEST(anim_refuses_by_name)
+TEST(anim_reports_the_error_id)
 {
     sup_character *c = GOOD("chain.skel", chain);
-    check_anim_refused(c, "", "anim.counts");
-    check_anim_refused(c, "x 3\n", "anim.counts");
-    check_anim_refused(c, "0 3\n", "anim.empty");
-    check_anim_refused(c, "2 4\n0\n", "anim.joints");
-    check_anim_refused(c, "4000000000 3\n0\n", "anim.counts");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 zero\n0 0 0\n", "anim.number");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 inf\n0 0 0\n", "anim.number");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0        \n", "anim.number");
-    check_anim_refused(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0 0\n7\n", "anim.counts");
+    check_anim_rejected(c, "", "anim.counts");
+    check_anim_rejected(c, "x 3\n", "anim.counts");
+    check_anim_rejected(c, "0 3\n", "anim.empty");
+    check_anim_rejected(c, "2 4\n0\n", "anim.joints");
+    check_anim_rejected(c, "4000000000 3\n0\n", "anim.counts");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 zero\n0 0 0\n", "anim.number");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 inf\n0 0 0\n", "anim.number");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0        \n", "anim.number");
+    check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 0\n0 0 0\n7\n", "anim.counts");
     for (size_t length = 0; length + 9 < strlen(bend); length++) {
         char text[sizeof bend];
         memcpy(text, bend, length);
@@ -112,7 +112,7 @@ TEST(anim_refuses_by_name)
     }
     sup_character_destroy(c);
     c = GOOD("a.obj", "v 0 0 0\n");
-    check_anim_refused(c, "1 0\n0\n\n", "anim.target");
+    check_anim_rejected(c, "1 0\n0\n\n", "anim.target");
     sup_character_destroy(c);
 }
 
@@ -131,8 +131,8 @@ TEST(ini_of_the_published_cylinder)
     CHECK_OK(sup_pose_sample(c, &c->clips[0], 1.0, pose), error);
     CHECK_NEAR(pose->world[0].m[3], -6.0, 1e-5);
     CHECK_NEAR(pose->world[1].m[3], -3.0, 1e-5);
-    CHECK(pose->world[2].m[7] > 3.8f); /* the second bone stands up: 1.6 rad about z */
-    CHECK(pose->world[3].m[3] > 0.5f); /* the third goes on to the right: bent back by 1.89 rad */
+    CHECK(pose->world[2].m[7] > 3.8f); /* the second bone points up: 1.6 rad about z */
+    CHECK(pose->world[3].m[3] > 0.5f); /* the third points to the right: bent back by 1.89 rad */
     sup_pose_destroy(pose);
     sup_character_destroy(c);
 }
@@ -152,7 +152,7 @@ TEST(ini_of_all_assets)
     }
 }
 
-/* Every published motion fits its skeleton, those with broken times too. */
+/* Every published motion fits its skeleton, including those with invalid times. */
 TEST(anim_assets)
 {
     static const char *const files[] = {"fps/male/male0.anim",   "fps/male/male1.anim",  "fps/male/male2.anim",

@@ -1,4 +1,4 @@
-/* STL: text and binary told apart, solids one after another, counts that lie. */
+/* STL: detection of text and binary, several solids, invalid counts. */
 #include "read_text.h"
 
 static const char triangle[] =
@@ -20,13 +20,13 @@ TEST(stl_text)
     sup_character_destroy(c);
 }
 
-/* A binary file of `count` facets that says it has `said`. */
-static size_t make_binary(char *data, const char *header, uint32_t said, int count)
+/* A binary file of `count` facets that declares `declared`. */
+static size_t make_binary(char *data, const char *header, uint32_t declared, int count)
 {
     memset(data, 0, 84);
     for (size_t i = 0; header[i] != '\0'; i++)
         data[i] = header[i];
-    memcpy(data + 80, &said, 4);
+    memcpy(data + 80, &declared, 4);
     for (int f = 0; f < count; f++) {
         const float values[12] = {0, 0, 1, (float)f, 0, 0, (float)f + 1, 0, 0, (float)f, 1, 0};
         memset(data + 84 + 50 * f, 0, 50);
@@ -37,7 +37,7 @@ static size_t make_binary(char *data, const char *header, uint32_t said, int cou
 
 TEST(stl_binary)
 {
-    static const char *const headers[] = {"made by a test", "solid lies about itself", "solid\nfacet normal"};
+    static const char *const headers[] = {"made by a test", "solid but binary", "solid\nfacet normal"};
     char data[84 + 50 * 4];
     for (int i = 0; i < 3; i++) {
         size_t size = make_binary(data, headers[i], 3, 3);
@@ -48,25 +48,28 @@ TEST(stl_binary)
         c = read_good("a.stl", data, make_binary(data, headers[i], 3, 4)); /* more bytes than needed */
         CHECK_EQ(c->triangle_count, 3);
         sup_character_destroy(c);
-        check_refused("a.stl", data, make_binary(data, headers[i], 4, 3), "stl.count", 0);
-        check_refused("a.stl", data, make_binary(data, headers[i], 0xffffffffu, 3), "stl.count", 0);
+        check_rejected("a.stl", data, make_binary(data, headers[i], 4, 3), "stl.count", 0);
+        check_rejected("a.stl", data, make_binary(data, headers[i], 0xffffffffu, 3), "stl.count", 0);
     }
-    check_refused("a.stl", data, make_binary(data, "", 0, 0), "mesh.empty", 0);
-    check_all_beginnings("a.stl", data, make_binary(data, "solid", 2, 2));
+    check_rejected("a.stl", data, make_binary(data, "", 0, 0), "mesh.empty", 0);
+    check_all_prefixes("a.stl", data, make_binary(data, "solid", 2, 2));
 }
 
-TEST(stl_refuses_by_line)
+TEST(stl_errors_name_the_line)
 {
-    REFUSED("a.stl", "", "stl.short", 0);
-    REFUSED("a.stl", "not an stl", "stl.short", 0);
-    REFUSED("a.stl", "solid empty\nendsolid\n", "mesh.empty", 0);
-    REFUSED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0\n", "stl.number", 4);
-    REFUSED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 x\n", "stl.number", 4);
-    REFUSED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 0 0\nendloop\n", "stl.facet", 6);
-    REFUSED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 0 0\nvertex 0 0 0\nvertex 0 0 0",
-            "stl.facet", 7);
-    REFUSED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 0 0\nvertex 0 0 0\nendloop\n",
-            "stl.facet", 8);
-    REFUSED("a.stl", "solid\nfacette\n", "stl.word", 2);
-    check_all_beginnings("a.stl", triangle, strlen(triangle));
+    CHECK_REJECTED("a.stl", "", "stl.short", 0);
+    CHECK_REJECTED("a.stl", "not an stl", "stl.short", 0);
+    CHECK_REJECTED("a.stl", "solid empty\nendsolid\n", "mesh.empty", 0);
+    CHECK_REJECTED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0\n", "stl.number", 4);
+    CHECK_REJECTED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 x\n", "stl.number", 4);
+    CHECK_REJECTED("a.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 0 0\nendloop\n", "stl.facet",
+                   6);
+    CHECK_REJECTED("a.stl",
+                   "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 0 0\nvertex 0 0 0\nvertex 0 0 0",
+                   "stl.facet", 7);
+    CHECK_REJECTED("a.stl",
+                   "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 0 0 0\nvertex 0 0 0\nendloop\n",
+                   "stl.facet", 8);
+    CHECK_REJECTED("a.stl", "solid\nfacette\n", "stl.word", 2);
+    check_all_prefixes("a.stl", triangle, strlen(triangle));
 }

@@ -15,12 +15,13 @@ sup_character *helper_character(bool mirrored)
     sup_node nodes[2] = {{"Body", -1, sup_transform_identity(), false}, {"", 0, sup_transform_identity(), false}};
     nodes[1].rest.translation.x = 3.0f;
     if (mirrored) nodes[1].rest.scale.x = -1.0f;
-    const sup_primitive parts[2] = {{"tetrahedron", 0, 0, 0, -1, -1, 0, 4, 0, 4}, {"square", 1, 1, 0, -1, -1, 4, 4, 4, 2}};
+    const sup_primitive primitives[2] = {{"tetrahedron", 0, 0, 0, -1, -1, 0, 4, 0, 4},
+                                         {"square", 1, 1, 0, -1, -1, 4, 4, 4, 2}};
     const sup_character source = {.name = "sample",
                                   .node_count = 2,
                                   .nodes = nodes,
                                   .primitive_count = 2,
-                                  .primitives = parts,
+                                  .primitives = primitives,
                                   .vertex_count = 8,
                                   .positions = positions,
                                   .texcoords = texcoords,
@@ -73,11 +74,11 @@ const float *helper_normals(const helper_frames *frames, int32_t frame)
 }
 
 /* Mesh space -> world of one vertex: its node, or the blend of its bones. */
-static sup_affine vertex_matrix(const sup_character *c, const sup_primitive *part, int32_t v, const sup_pose *pose)
+static sup_affine vertex_matrix(const sup_character *c, const sup_primitive *primitive, int32_t v, const sup_pose *pose)
 {
     sup_affine matrix = {{0}};
     double sum = 0.0;
-    for (int32_t k = c->influence_first[v]; part->skin >= 0 && k < c->influence_first[v + 1]; k++) {
+    for (int32_t k = c->influence_first[v]; primitive->skin >= 0 && k < c->influence_first[v + 1]; k++) {
         double weight = (double)c->influence_weight[k];
         if (!isfinite(weight)) continue;
         const sup_bone *bone = &c->bones[c->influence_bone[k]];
@@ -87,7 +88,7 @@ static sup_affine vertex_matrix(const sup_character *c, const sup_primitive *par
             matrix.m[i] += weight * m.m[i];
         sum += weight;
     }
-    if (!(sum > 0.0)) return sup_affine_from_float(pose->world[part->node]);
+    if (!(sum > 0.0)) return sup_affine_from_float(pose->world[primitive->node]);
     for (int i = 0; i < 12; i++)
         matrix.m[i] /= sum;
     return matrix;
@@ -101,7 +102,7 @@ static sup_vec3d morphed(const sup_character *c, int32_t p, int32_t v, const sup
         const sup_morph *morph = &c->morphs[m];
         const float *offsets = normal ? morph->normals : morph->positions;
         double weight = (double)pose->morph_weights[morph->weight];
-        if (morph->part == p && offsets != NULL && weight != 0.0)
+        if (morph->primitive == p && offsets != NULL && weight != 0.0)
             value = sup_v3_madd(value, weight, sup_v3_load(offsets + (size_t)(v - c->primitives[p].vertex_first) * 3));
     }
     return value;
@@ -110,7 +111,8 @@ static sup_vec3d morphed(const sup_character *c, int32_t p, int32_t v, const sup
 static void skin_frame(const sup_character *c, const sup_pose *pose, float *positions, float *normals)
 {
     for (int32_t p = 0; p < c->primitive_count; p++)
-        for (int32_t v = c->primitives[p].vertex_first; v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
+        for (int32_t v = c->primitives[p].vertex_first;
+             v < c->primitives[p].vertex_first + c->primitives[p].vertex_count; v++) {
             sup_affine matrix = vertex_matrix(c, &c->primitives[p], v, pose);
             sup_v3_store(positions + (size_t)v * 3, sup_affine_point(matrix, morphed(c, p, v, pose, false)));
             sup_vec3d normal = sup_affine_vector(matrix, morphed(c, p, v, pose, true));

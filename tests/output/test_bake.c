@@ -1,4 +1,4 @@
-/* test_bake.c - whole motions in one call. */
+/* test_bake.c - baking whole motions. */
 #include "helpers.h"
 #include "scene.h"
 
@@ -7,7 +7,7 @@ static sup_character *load(const char *asset)
     return helper_read_gltf(test_asset(asset));
 }
 
-/* The baked file holds what the method itself gives, frame by frame. */
+/* The baked file equals the output of the method, frame by frame. */
 static void check_against_steps(const sup_character *character, const char *path, const sup_bake_def *def,
                                 int32_t frame_count)
 {
@@ -40,12 +40,12 @@ static void check_against_steps(const sup_character *character, const char *path
     sup_rig_destroy(rig);
 }
 
-TEST(bake_is_the_steps_of_the_method)
+TEST(bake_equals_the_steps_of_the_method)
 {
     sup_character *character = load("gltf/khronos_Fox.glb");
     sup_error error;
     for (int32_t m = 0; m < sup_method_count(); m++) {
-        if ((sup_method_at(m)->flags & SUP_METHOD_LAYERS) != 0) continue; /* a fox has none */
+        if ((sup_method_at(m)->flags & SUP_METHOD_LAYERS) != 0) continue; /* the fox has no layers */
         sup_bake_def def = sup_default_bake_def();
         sup_bake_stats stats;
         def.method = sup_method_at(m);
@@ -63,7 +63,7 @@ TEST(bake_is_the_steps_of_the_method)
     sup_character_destroy(character);
 }
 
-TEST(bake_takes_the_whole_first_clip)
+TEST(bake_uses_the_whole_first_clip)
 {
     sup_character *character = load("gltf/khronos_Fox.glb");
     sup_error error;
@@ -81,7 +81,7 @@ TEST(bake_takes_the_whole_first_clip)
     sup_character_destroy(character);
 }
 
-TEST(bake_refuses_frames_that_are_not_there)
+TEST(bake_rejects_frames_out_of_range)
 {
     sup_character *character = load("gltf/khronos_Fox.glb");
     sup_error error;
@@ -152,7 +152,7 @@ TEST(bake_reports_progress_and_can_be_cancelled)
     sup_character_destroy(character);
 }
 
-TEST(bake_without_a_clip_gives_the_rest_pose)
+TEST(bake_without_a_clip_writes_the_rest_pose)
 {
     sup_character *character = load("gltf/babylon_LeftHand_noanim.glb");
     sup_error error;
@@ -171,7 +171,7 @@ TEST(bake_without_a_clip_gives_the_rest_pose)
     sup_character_destroy(character);
 }
 
-/* The input is in memory: its own file may be the output. */
+/* The input is in memory: its file may be the output. */
 TEST(bake_over_its_own_input)
 {
     sup_character *character = load("gltf/khronos_CesiumMan.glb");
@@ -182,7 +182,7 @@ TEST(bake_over_its_own_input)
     sup_character_destroy(character);
     character = helper_read_gltf(path);
     helper_frames frames = helper_skin(character, &character->clips[0], 30.0, 5);
-    CHECK_OK(helper_write(path, character, &frames, NULL, &error), error); /* a baked file once more */
+    CHECK_OK(helper_write(path, character, &frames, NULL, &error), error); /* writes the baked file again */
     sup_character *again = helper_read_gltf(path);
     helper_frames second = helper_skin(again, &again->clips[0], 30.0, 5);
     for (int32_t i = 0; i < 5 * frames.vertex_count * 3; i++)
@@ -193,7 +193,8 @@ TEST(bake_over_its_own_input)
     sup_character_destroy(character);
 }
 
-/* Every character, a few frames, both ways of skinning in turn: the validator looks at the files afterwards. */
+/* Every character, a few frames, alternating linear and dual quaternion skinning; the glTF validator checks the files
+ * later. */
 TEST(bake_every_asset)
 {
     for (int32_t i = 0; i < TEST_CHARACTERS; i++) {

@@ -1,4 +1,4 @@
-/* test_character_save.c - a whole character written as GLB and read again is the same. */
+/* test_character_save.c - a character written as GLB and loaded again is the same. */
 #include "helpers.h"
 
 #include "math/affine.h"
@@ -15,7 +15,7 @@ static void check_floats(const char *what, const float *a, const float *b, size_
 
 static void check_nodes(const sup_character *a, const sup_character *b)
 {
-    CHECK(b->node_count >= a->node_count); /* nodes for parts that share one come after */
+    CHECK(b->node_count >= a->node_count); /* nodes for primitives that share a node are appended */
     for (int32_t i = 0; i < a->node_count; i++) {
         CHECK_TEXT(b->nodes[i].name, a->nodes[i].name);
         CHECK_EQ(b->nodes[i].parent, a->nodes[i].parent);
@@ -29,7 +29,7 @@ static void check_nodes(const sup_character *a, const sup_character *b)
     }
 }
 
-/* A vertex' weights as a file can have them: each bone once, positive, together 1. */
+/* The weights of a vertex as stored: each bone once, positive, sum 1. */
 static double true_weight(const sup_character *c, int32_t v, int32_t bone)
 {
     double sum = 0.0, mine = 0.0;
@@ -39,7 +39,7 @@ static double true_weight(const sup_character *c, int32_t v, int32_t bone)
         sum += weight;
         if (c->influence_bone[k] == bone) mine += weight;
     }
-    bool first = false; /* a vertex without any is held by the first bone */
+    bool first = false; /* a vertex without influences is assigned to the first bone */
     for (int32_t s = 0; s < c->skin_count; s++)
         first = first || c->skins[s].bone_first == bone;
     return sum > 0.0 ? mine / sum : first ? 1.0 : 0.0;
@@ -84,7 +84,7 @@ static void check_same(const sup_character *a, const sup_character *b)
     CHECK(a->extras != NULL ? b->extras != NULL && strcmp(a->extras, b->extras) == 0 : b->extras == NULL);
 }
 
-/* Frames of both characters' own skinning: what channels, morphs and weights come to. */
+/* Skins both characters: compares the result of channels, morphs and weights. */
 static void check_plays_same(const sup_character *a, const sup_character *b, double tolerance)
 {
     for (int32_t i = 0; i < a->clip_count; i++) {
@@ -106,7 +106,7 @@ static sup_character *save_and_load(const sup_character *character, const char *
     return read;
 }
 
-TEST(character_with_layers_and_extras_comes_back)
+TEST(character_with_layers_and_extras_round_trips)
 {
     sup_character *human = NULL, *layered = NULL;
     sup_error error;
@@ -151,8 +151,8 @@ TEST(character_with_layers_and_extras_comes_back)
     sup_character_destroy(human);
 }
 
-/* Three parts on two nodes in falling order, six influences a vertex, morphs with times of their own. */
-static sup_character *awkward(void)
+/* Three primitives on two nodes in decreasing order, six influences per vertex, morphs with different key times. */
+static sup_character *unusual_character(void)
 {
     static float positions[36], influence_weight[4 * 6], offsets[12];
     static int32_t triangles[12], influence_first[13], influence_bone[4 * 6];
@@ -175,11 +175,11 @@ static sup_character *awkward(void)
         influence_first[v + 1] = (v + 1) * 6 < 24 ? (v + 1) * 6 : 24;
     for (int32_t k = 0; k < 24; k++) {
         influence_bone[k] = k % 6;
-        influence_weight[k] = (float)(1 + k % 5); /* far from 1 together */
+        influence_weight[k] = (float)(1 + k % 5); /* sum far from 1 */
     }
-    influence_bone[1] = 0; /* one bone twice */
+    influence_bone[1] = 0; /* duplicate bone */
     const sup_skin skin = {"", 0, 6};
-    const sup_primitive parts[3] = {
+    const sup_primitive primitives[3] = {
         {"a", 6, 0, 0, 0, 4, 0, 4, 0, 1}, {"b", 2, 1, 0, -1, 4, 4, 4, 1, 1}, {"c", 2, 2, 0, -1, -1, 8, 4, 2, 1}};
     triangles[3] = 4, triangles[4] = 5, triangles[5] = 6, triangles[6] = 8, triangles[7] = 9, triangles[8] = 10;
     const sup_morph morphs[3] = {
@@ -196,7 +196,7 @@ static sup_character *awkward(void)
                                   .skin_count = 1,
                                   .skins = &skin,
                                   .primitive_count = 3,
-                                  .primitives = parts,
+                                  .primitives = primitives,
                                   .vertex_count = 12,
                                   .positions = positions,
                                   .triangle_count = 3,
@@ -215,12 +215,12 @@ static sup_character *awkward(void)
     return character;
 }
 
-TEST(awkward_character_comes_back)
+TEST(character_with_unusual_data_round_trips)
 {
-    sup_character *character = awkward();
-    sup_character *read = save_and_load(character, "awkward.glb");
+    sup_character *character = unusual_character();
+    sup_character *read = save_and_load(character, "unusual_character.glb");
     check_nodes(character, read);
-    CHECK_EQ(read->node_count, 9); /* two parts on node 2, after one on node 6 */
+    CHECK_EQ(read->node_count, 9); /* two primitives on node 2, after one on node 6 */
     CHECK_EQ(read->nodes[7].parent, 2);
     check_floats("position", character->positions, read->positions, 36, 0.0);
     check_influences(character, read);
@@ -235,9 +235,9 @@ TEST(awkward_character_comes_back)
     sup_character_destroy(character);
 }
 
-TEST(character_that_cannot_be_saved_is_refused_by_name)
+TEST(unsupported_character_reports_the_error_id)
 {
-    sup_character *character = awkward();
+    sup_character *character = unusual_character();
     sup_error error;
     sup_memory_file *file = NULL;
     CHECK_EQ(sup_character_save(NULL, NULL, "x.glb", &error), SUP_ERROR_ARGUMENT);
@@ -259,8 +259,8 @@ TEST(character_that_cannot_be_saved_is_refused_by_name)
     sup_character_destroy(character);
 }
 
-/* Morphs and rigid parts, weights that are no numbers, a plain one: as the files of others have them. */
-TEST(assets_come_back)
+/* Third-party files: morphs and rigid primitives, NaN weights, a plain character. */
+TEST(assets_round_trip)
 {
     static const char *const assets[] = {"gltf/quat_RobotExpressive.glb", "gltf/quat_Wasp_nanweights.glb",
                                          "gltf/khronos_CesiumMan.glb"};

@@ -1,4 +1,4 @@
-/* test_glb.c - what was written as GLB is read again and played. */
+/* test_glb.c - written GLB files are loaded and played. */
 #include "helpers.h"
 #include "scene.h"
 
@@ -6,7 +6,7 @@
 #include "load/json.h"
 #include "math/affine.h"
 
-/* Positions of the file at its own frames are those that were written; halfway they are the mean of both. */
+/* Positions at the frames are those that were written; halfway between two frames they are the mean. */
 static void check_plays(const char *path, const sup_character *original, const helper_frames *frames, double fps)
 {
     sup_character *read = helper_read_gltf(path);
@@ -23,31 +23,31 @@ static void check_plays(const char *path, const sup_character *original, const h
         const float *a = helper_positions(frames, f / 2), *b = helper_positions(frames, (f + 1) / 2);
         const float *got = helper_positions(&played, f);
         for (int32_t i = 0; i < frames->vertex_count * 3; i++) {
-            double wanted = 0.5 * ((double)a[i] + (double)b[i]);
-            double late = 1.2e-7 * f; /* key times are floats: how far off in frames, times the motion of a frame */
-            CHECK_MSG(fabs((double)got[i] - wanted) <= tolerance + late, "%s: frame %g vertex %d: %.9g, expected %.9g",
-                      path, 0.5 * f, i / 3, (double)got[i], wanted);
+            double expected = 0.5 * ((double)a[i] + (double)b[i]);
+            double key_error = 1.2e-7 * f; /* rounding of float key times, in frames, times the motion per frame */
+            CHECK_MSG(fabs((double)got[i] - expected) <= tolerance + key_error,
+                      "%s: frame %g vertex %d: %.9g, expected %.9g", path, 0.5 * f, i / 3, (double)got[i], expected);
         }
     }
     helper_frames_free(&played);
     sup_character_destroy(read);
 }
 
-/* Mean of the angle between written and read normals, where there are any. */
+/* Mean angle between written and loaded normals, where present. */
 static void check_normals(const char *path, const helper_frames *frames, double fps)
 {
     sup_character *read = helper_read_gltf(path);
     helper_frames played = helper_skin(read, read->clip_count > 0 ? &read->clips[0] : NULL, fps, frames->frame_count);
     for (size_t i = 0; i + 2 < (size_t)frames->frame_count * (size_t)frames->vertex_count * 3; i += 3) {
-        sup_vec3d wanted = sup_v3_load(frames->normals + i), got = sup_v3_load(played.normals + i);
-        if (sup_v3_length(got) > 0.0 && sup_v3_length(wanted) > 0.0)
-            CHECK_NEAR(sup_v3_distance(wanted, got), 0.0, 2e-5);
+        sup_vec3d expected = sup_v3_load(frames->normals + i), got = sup_v3_load(played.normals + i);
+        if (sup_v3_length(got) > 0.0 && sup_v3_length(expected) > 0.0)
+            CHECK_NEAR(sup_v3_distance(expected, got), 0.0, 2e-5);
     }
     helper_frames_free(&played);
     sup_character_destroy(read);
 }
 
-TEST(glb_of_arrays_plays)
+TEST(glb_without_document_plays)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 7);
@@ -68,7 +68,7 @@ TEST(glb_of_arrays_plays)
     sup_character_destroy(character);
 }
 
-TEST(glb_turns_mirrored_parts_round)
+TEST(glb_reverses_mirrored_primitives)
 {
     sup_character *character = helper_character(true);
     helper_frames frames = helper_skin(character, NULL, 30.0, 1);
@@ -79,27 +79,27 @@ TEST(glb_turns_mirrored_parts_round)
     CHECK(memcmp(read->triangles, character->triangles, 12 * sizeof(int32_t)) == 0);
     const int32_t turned[6] = {4, 6, 5, 4, 7, 6};
     CHECK(memcmp(read->triangles + 12, turned, sizeof turned) == 0);
-    CHECK_EQ(read->clip_count, 0); /* one frame: nothing to play */
+    CHECK_EQ(read->clip_count, 0); /* one frame: no animation */
     sup_character_destroy(read);
     helper_frames_free(&frames);
     sup_character_destroy(character);
 }
 
-TEST(glb_leaves_out_what_does_not_move)
+TEST(glb_omits_targets_without_motion)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_skin(character, NULL, 30.0, 5);
     sup_error error;
     long still = 0, moving = 0;
     const char *path = test_temp("still.glb");
-    for (int32_t f = 0; f < 5; f++) /* part 0 moves in frame 3 only, part 1 never */
+    for (int32_t f = 0; f < 5; f++) /* primitive 0 moves in frame 3 only, primitive 1 never */
         frames.positions[(size_t)f * 24 + 4] += f == 3 ? 0.5f : 0.0f;
     CHECK_OK(helper_write(path, character, &frames, NULL, &error), error);
     check_plays(path, character, &frames, 30.0);
     free(helper_file(path, &still));
     sup_character *read = helper_read_gltf(path);
     for (int32_t i = 0; i < read->morph_count; i++)
-        CHECK_EQ(read->morphs[i].part, 0);
+        CHECK_EQ(read->morphs[i].primitive, 0);
     CHECK_EQ(read->morph_count, 4);
     sup_character_destroy(read);
     helper_frames wave = helper_wave(character, 5);
@@ -115,7 +115,7 @@ TEST(glb_leaves_out_what_does_not_move)
 TEST(glb_of_many_frames_plays)
 {
     sup_character *character = helper_character(false);
-    helper_frames frames = helper_wave(character, 700); /* weights as bytes */
+    helper_frames frames = helper_wave(character, 700); /* weights stored as bytes */
     sup_error error;
     sup_cache_def def = {.fps = 24.0, .normals = false, .name = "long"};
     const char *path = test_temp("many.glb");
@@ -125,7 +125,7 @@ TEST(glb_of_many_frames_plays)
     sup_character_destroy(character);
 }
 
-TEST(glb_header_and_chunks_are_right)
+TEST(glb_header_and_chunks_are_valid)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 3);
@@ -150,7 +150,7 @@ TEST(glb_header_and_chunks_are_right)
     sup_character_destroy(character);
 }
 
-TEST(glb_refuses_more_than_it_can_hold)
+TEST(glb_rejects_more_than_4_gib)
 {
     sup_character *character = helper_character(false);
     sup_cache_writer *writer = NULL;
@@ -166,7 +166,7 @@ TEST(glb_refuses_more_than_it_can_hold)
     sup_character_destroy(character);
 }
 
-/* glTF wants unit normals in the base; targets add up to what was given all the same. */
+/* glTF requires unit normals in the base; base plus target still equals the input. */
 TEST(glb_base_normals_are_unit)
 {
     sup_character *character = helper_character(false);
@@ -174,8 +174,8 @@ TEST(glb_base_normals_are_unit)
     sup_error error;
     for (int32_t i = 0; i < 24; i++)
         frames.normals[i] *= 3.0f;
-    memset(frames.normals + 6, 0, 3 * sizeof(float));   /* one without length */
-    memset(frames.normals + 12, 0, 12 * sizeof(float)); /* a part without normals in either frame */
+    memset(frames.normals + 6, 0, 3 * sizeof(float));   /* a zero normal */
+    memset(frames.normals + 12, 0, 12 * sizeof(float)); /* a primitive without normals in either frame */
     memset(frames.normals + 24 + 12, 0, 12 * sizeof(float));
     const char *path = test_temp("unit.glb");
     CHECK_OK(helper_write(path, character, &frames, NULL, &error), error);
@@ -216,12 +216,12 @@ TEST(glb_names_are_utf8)
     sup_character_destroy(character);
 }
 
-/* --- Whole trips of real files --- */
+/* --- Round trips of real files --- */
 
 static const char *const others[] = {"anatomy/bones.glb", "scans/LeePerrySmith_head.glb"};
 
-/* Members of the root that must come through unchanged. */
-static void check_kept(const char *asset, const sup_character *before, const sup_character *after)
+/* Members of the root that must not change. */
+static void check_unchanged_members(const char *asset, const sup_character *before, const sup_character *after)
 {
     static const char *const kept[] = {"materials", "textures", "samplers", "cameras", "extras"};
     sup_context context = sup_context_resolve(NULL);
@@ -247,8 +247,9 @@ static void check_kept(const char *asset, const sup_character *before, const sup
     sup_json_tree_destroy(&b);
 }
 
-/* The parts of the output are those of the input: order, names of nodes, materials, triangles, texture coordinates. */
-static void check_parts(const char *asset, const sup_character *before, const sup_character *after)
+/* The primitives of the output are those of the input: order, names of nodes, materials, triangles, texture
+ * coordinates. */
+static void check_primitives(const char *asset, const sup_character *before, const sup_character *after)
 {
     CHECK_EQ(after->primitive_count, before->primitive_count);
     for (int32_t p = 0; p < before->primitive_count; p++) {
@@ -256,7 +257,7 @@ static void check_parts(const char *asset, const sup_character *before, const su
         CHECK_MSG(a->vertex_first == b->vertex_first && a->vertex_count == b->vertex_count &&
                       a->triangle_first == b->triangle_first && a->triangle_count == b->triangle_count &&
                       a->material == b->material,
-                  "%s: part %d", asset, p);
+                  "%s: primitive %d", asset, p);
         if (before->nodes[a->node].name[0] != '\0') CHECK_TEXT(after->nodes[b->node].name, before->nodes[a->node].name);
         bool same = memcmp(before->triangles + (size_t)a->triangle_first * 3,
                            after->triangles + (size_t)a->triangle_first * 3, (size_t)a->triangle_count * 12) == 0;
@@ -264,14 +265,14 @@ static void check_parts(const char *asset, const sup_character *before, const su
         for (int32_t n = a->node; n >= 0; n = before->nodes[n].parent)
             world = sup_affine_multiply(sup_affine_from_transform(before->nodes[n].rest), world);
         bool mirrored = a->skin < 0 && sup_affine_determinant(world) < 0.0;
-        CHECK_MSG(same != (mirrored && a->triangle_count > 0), "%s: triangles of part %d", asset, p);
+        CHECK_MSG(same != (mirrored && a->triangle_count > 0), "%s: triangles of primitive %d", asset, p);
     }
     CHECK((before->texcoords != NULL) == (after->texcoords != NULL));
     if (before->texcoords != NULL)
         CHECK(memcmp(before->texcoords, after->texcoords, (size_t)before->vertex_count * 8) == 0);
 }
 
-static void check_trip(const char *asset)
+static void check_round_trip(const char *asset)
 {
     char name[200];
     snprintf(name, sizeof name, "trip_%s", strchr(asset, '/') + 1);
@@ -288,17 +289,17 @@ static void check_trip(const char *asset)
     check_plays(path, before, &frames, fps);
     check_normals(path, &frames, fps);
     sup_character *after = helper_read_gltf(path);
-    check_kept(asset, before, after);
-    check_parts(asset, before, after);
+    check_unchanged_members(asset, before, after);
+    check_primitives(asset, before, after);
     sup_character_destroy(after);
     helper_frames_free(&frames);
     sup_character_destroy(before);
 }
 
-TEST(glb_trip_of_every_asset)
+TEST(glb_round_trip_of_every_asset)
 {
     for (int32_t i = 0; i < TEST_CHARACTERS; i++)
-        check_trip(test_characters[i]);
+        check_round_trip(test_characters[i]);
     for (int32_t i = 0; i < SUP_COUNT(others); i++)
-        check_trip(others[i]);
+        check_round_trip(others[i]);
 }

@@ -1,4 +1,4 @@
-/* test_glb_document.c - a document with everything that must stay, go or be mended, made by hand. */
+/* test_glb_document.c - a hand-written document with members that must be kept, removed or repaired. */
 #include "helpers.h"
 
 #include "load/document.h"
@@ -102,16 +102,16 @@ static const char *write_document(void)
     return path;
 }
 
-typedef struct trip {
+typedef struct round_trip {
     sup_character *before, *after;
     helper_frames frames;
     sup_json_tree tree; /* of the output */
     sup_json *root;
-} trip;
+} round_trip;
 
-static trip make_trip(void)
+static round_trip make_round_trip(void)
 {
-    trip t = {0};
+    round_trip t = {0};
     sup_error error;
     sup_context context = sup_context_resolve(NULL);
     t.before = helper_read_gltf(write_document());
@@ -125,7 +125,7 @@ static trip make_trip(void)
     return t;
 }
 
-static void end_trip(trip *t)
+static void end_round_trip(round_trip *t)
 {
     sup_json_tree_destroy(&t->tree);
     sup_character_destroy(t->after);
@@ -140,13 +140,13 @@ static int64_t whole(const sup_json *value)
     return number;
 }
 
-static const sup_json *primitive_of(const trip *t, int32_t mesh, int32_t primitive)
+static const sup_json *primitive_of(const round_trip *t, int32_t mesh, int32_t primitive)
 {
     const sup_json *meshes = sup_json_get(t->root, "meshes");
     return sup_json_at(sup_json_get(sup_json_at(meshes, mesh), "primitives"), primitive);
 }
 
-/* The text of a value, for comparing. Lives until the next call. */
+/* The text of a value, for comparison. Valid until the next call. */
 static const char *text_of(const sup_json *value)
 {
     static char buffer[1000];
@@ -160,7 +160,8 @@ static const char *text_of(const sup_json *value)
 }
 
 /* Bytes of the view behind an accessor of the output. */
-static const void *accessor_bytes(const trip *t, int64_t accessor, int64_t count, const char *type, int64_t component)
+static const void *accessor_bytes(const round_trip *t, int64_t accessor, int64_t count, const char *type,
+                                  int64_t component)
 {
     const sup_json *a = sup_json_at(sup_json_get(t->root, "accessors"), accessor);
     CHECK_EQ(whole(sup_json_get(a, "count")), count);
@@ -171,7 +172,7 @@ static const void *accessor_bytes(const trip *t, int64_t accessor, int64_t count
 
 TEST(document_nodes_and_scenes)
 {
-    trip t = make_trip();
+    round_trip t = make_round_trip();
     const sup_json *nodes = sup_json_get(t.root, "nodes"), *scenes = sup_json_get(t.root, "scenes");
     CHECK_EQ(sup_json_count(nodes), 8);
     CHECK_TEXT(text_of(sup_json_get(sup_json_at(scenes, 0), "nodes")), "[0,5,6]");
@@ -186,19 +187,19 @@ TEST(document_nodes_and_scenes)
     CHECK_TEXT(text_of(sup_json_at(nodes, 7)), "{\"name\":\"other\",\"mesh\":2}");
     CHECK_TEXT(sup_json_text(sup_json_get(sup_json_get(t.root, "asset"), "copyright")), "nobody");
     CHECK(strncmp(sup_json_text(sup_json_get(sup_json_get(t.root, "asset"), "generator")), "Supple ", 7) == 0);
-    end_trip(&t);
+    end_round_trip(&t);
 }
 
 TEST(document_meshes)
 {
-    trip t = make_trip();
+    round_trip t = make_round_trip();
     const sup_json *meshes = sup_json_get(t.root, "meshes");
     CHECK_EQ(sup_json_count(meshes), 3);
     CHECK_TEXT(text_of(sup_json_get(sup_json_at(meshes, 0), "extras")), "{\"keep\":2}");
     CHECK_TEXT(text_of(sup_json_get(sup_json_at(meshes, 2), "extras")), "{\"keep\":3}");
     CHECK_TEXT(text_of(sup_json_get(sup_json_at(meshes, 2), "weights")), "[0,0]");
     CHECK(sup_json_get(t.root, "skins") == NULL);
-    /* The strip of the mirrored instance became triangles that face the other way; the other kept its indices. */
+    /* The strip of the mirrored instance became triangles with reversed orientation; the other kept its indices. */
     const sup_json *mirrored = primitive_of(&t, 0, 0), *plain = primitive_of(&t, 1, 0);
     CHECK(sup_json_get(mirrored, "mode") == NULL);
     const uint16_t turned[6] = {0, 2, 1, 1, 2, 3};
@@ -206,7 +207,7 @@ TEST(document_meshes)
     CHECK_EQ(whole(sup_json_get(plain, "mode")), 5);
     const unsigned char strip[4] = {0, 1, 2, 3};
     CHECK(memcmp(accessor_bytes(&t, whole(sup_json_get(plain, "indices")), 4, "SCALAR", 5121), strip, 4) == 0);
-    /* Points stay points, and an attribute that lies about its size is left out. */
+    /* Points stay points, and an attribute with a wrong size is dropped. */
     CHECK_EQ(whole(sup_json_get(primitive_of(&t, 0, 1), "mode")), 0);
     CHECK(sup_json_get(sup_json_get(primitive_of(&t, 0, 1), "attributes"), "_ID") == NULL);
     for (int32_t m = 0; m < 3; m++)
@@ -214,12 +215,12 @@ TEST(document_meshes)
             CHECK_EQ(sup_json_count(sup_json_get(primitive_of(&t, m, p), "targets")), 2);
     const sup_json *attributes = sup_json_get(primitive_of(&t, 2, 0), "attributes");
     CHECK(sup_json_get(attributes, "JOINTS_0") == NULL && sup_json_get(attributes, "WEIGHTS_0") == NULL);
-    end_trip(&t);
+    end_round_trip(&t);
 }
 
 TEST(document_attributes_are_the_same_bytes)
 {
-    trip t = make_trip();
+    round_trip t = make_round_trip();
     unsigned char bytes[512] = {0};
     fill_bytes(bytes);
     const sup_json *a = sup_json_get(primitive_of(&t, 0, 0), "attributes");
@@ -234,24 +235,24 @@ TEST(document_attributes_are_the_same_bytes)
         CHECK(memcmp(uv + 4 * v, bytes + 20 * v + 12, 4) == 0);
         CHECK(memcmp(colour + 4 * v, bytes + 20 * v + 16, 4) == 0);
     }
-    const float dense[8] = {0, 0, 0, 0, 0.75f, 0.5f, 0, 0}; /* the sparse one */
+    const float dense[8] = {0, 0, 0, 0, 0.75f, 0.5f, 0, 0}; /* the sparse accessor */
     CHECK(memcmp(accessor_bytes(&t, whole(sup_json_get(a, "TEXCOORD_1")), 4, "VEC2", 5126), dense, 32) == 0);
     const float clamped[16] = {1, 0, 0.25f, 1, 0, 0, 0.25f, 1, 1, 0, 0.25f, 1, 1, 0, 0.25f, 1};
     const sup_json *soft = sup_json_get(primitive_of(&t, 2, 0), "attributes");
     CHECK(memcmp(accessor_bytes(&t, whole(sup_json_get(soft, "COLOR_0")), 4, "VEC4", 5126), clamped, 64) == 0);
-    end_trip(&t);
+    end_round_trip(&t);
 }
 
 TEST(document_extensions_and_images)
 {
-    trip t = make_trip();
+    round_trip t = make_round_trip();
     const sup_json *used = sup_json_get(t.root, "extensionsUsed");
-    static const char *const wanted[] = {"VENDOR_test", "KHR_materials_unlit", "KHR_mesh_quantization"};
+    static const char *const expected[] = {"VENDOR_test", "KHR_materials_unlit", "KHR_mesh_quantization"};
     CHECK_EQ(sup_json_count(used), 3);
     for (int32_t i = 0; i < 3; i++) {
         bool found = false;
         for (int32_t k = 0; k < 3; k++)
-            found = found || sup_json_equals(sup_json_at(used, k), wanted[i]);
+            found = found || sup_json_equals(sup_json_at(used, k), expected[i]);
         CHECK(found);
     }
     CHECK_TEXT(text_of(sup_json_get(t.root, "extensionsRequired")), "[\"KHR_mesh_quantization\"]");
@@ -261,16 +262,16 @@ TEST(document_extensions_and_images)
     const float special[2] = {0.75f, 0.5f};
     CHECK(view.size == 8 && memcmp(view.data, special, 8) == 0);
     const sup_json *image = sup_json_at(sup_json_get(t.root, "images"), 0);
-    CHECK_TEXT(sup_json_text(sup_json_get(image, "mimeType")), "image/png"); /* the input lied */
+    CHECK_TEXT(sup_json_text(sup_json_get(image, "mimeType")), "image/png"); /* the input had a wrong MIME type */
     view = t.after->document->views[whole(sup_json_get(image, "bufferView"))];
     CHECK(view.size == sizeof png && memcmp(view.data, png, sizeof png) == 0);
-    end_trip(&t);
+    end_round_trip(&t);
 }
 
-/* Nothing that is not needed is left: views fill the buffer but for padding, and every accessor is named. */
-TEST(document_is_pruned)
+/* No unused data remains: views fill the buffer except for padding, and every accessor is referenced. */
+TEST(document_has_no_unused_data)
 {
-    trip t = make_trip();
+    round_trip t = make_round_trip();
     int64_t views = 0, padded = 0;
     const sup_json *list = sup_json_get(t.root, "bufferViews");
     for (int32_t i = 0; i < sup_json_count(list); i++) {
@@ -286,11 +287,11 @@ TEST(document_is_pruned)
                                "nobody uses it"));
     CHECK_EQ(sup_json_count(sup_json_get(t.root, "animations")), 1);
     CHECK_TEXT(t.after->clips[0].name, "motion");
-    end_trip(&t);
+    end_round_trip(&t);
 }
 
-/* Pictures beside the file move into it; one that is not there keeps its name. */
-TEST(document_takes_pictures_in)
+/* External images are embedded; a missing image keeps its URI. */
+TEST(document_embeds_images)
 {
     static const char text[] =
         "{\"asset\":{\"version\":\"2.0\"},\"images\":[{\"uri\":\"%s\"},{\"uri\":\"not_there.png\"}],"
@@ -301,17 +302,17 @@ TEST(document_takes_pictures_in)
         "\"buffers\":[{\"byteLength\":36,\"uri\":\"data:application/octet-stream;base64,"
         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}";
     char json[2000];
-    const char *picture = test_temp("beside.png"), *input = test_temp("pictures.gltf"),
+    const char *image_path = test_temp("beside.png"), *input = test_temp("pictures.gltf"),
                *path = test_temp("pictures.bin.glb");
-    FILE *file = fopen(picture, "wb");
+    FILE *file = fopen(image_path, "wb");
     CHECK(file != NULL && fwrite(png, 1, sizeof png, file) == sizeof png && fclose(file) == 0);
-    snprintf(json, sizeof json, text, strrchr(picture, '/') + 1);
+    snprintf(json, sizeof json, text, strrchr(image_path, '/') + 1);
     helper_put_file(input, json);
     sup_error error;
     sup_character *before = helper_read_gltf(input);
     helper_frames frames = helper_wave(before, 2);
     CHECK_OK(helper_write(path, before, &frames, NULL, &error), error);
-    remove(picture);
+    remove(image_path);
     sup_character *after = helper_read_gltf(path);
     sup_context context = sup_context_resolve(NULL);
     sup_json_tree tree = sup_json_tree_create(&context.allocator);
@@ -327,5 +328,5 @@ TEST(document_takes_pictures_in)
     sup_character_destroy(after);
     sup_character_destroy(before);
     helper_frames_free(&frames);
-    remove(path); /* the validator would miss the picture */
+    remove(path); /* the validator would report the missing image */
 }

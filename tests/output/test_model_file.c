@@ -1,4 +1,4 @@
-/* Models as files: what comes back is what went in, and whatever is damaged is refused by name. */
+/* Model files: round trips, and error ids of damaged files. */
 #include "base/base.h"
 #include "supple/supple.h"
 #include "scene.h"
@@ -27,7 +27,7 @@ static void write_bytes(const char *path, const void *data, size_t size)
     CHECK(fclose(file) == 0);
 }
 
-TEST(a_saved_model_comes_back)
+TEST(saved_model_round_trips)
 {
     for (int32_t m = 0; m < sup_method_count(); m++) {
         sup_model *model = bind_scene(sup_method_at(m)->name), *loaded = NULL;
@@ -43,7 +43,7 @@ TEST(a_saved_model_comes_back)
     }
 }
 
-TEST(damaged_files_are_refused_with_their_name)
+TEST(damaged_files_are_rejected_with_their_path)
 {
     sup_model *model = bind_scene("linear"), *loaded = NULL;
     sup_bytes bytes = sup_model_bytes(model);
@@ -74,7 +74,7 @@ TEST(damaged_files_are_refused_with_their_name)
     free(copy);
 }
 
-TEST(wrong_calls_and_paths)
+TEST(invalid_arguments_and_paths)
 {
     sup_model *model = bind_scene("linear"), *loaded = NULL;
     sup_error error;
@@ -88,8 +88,8 @@ TEST(wrong_calls_and_paths)
     sup_model_destroy(model);
 }
 
-/* A bake with a model is the bake without; a model of another character or method is refused. */
-TEST(bakes_take_a_model)
+/* A bake with a model equals the bake without; a model of another character or method is rejected. */
+TEST(bake_accepts_a_model)
 {
     sup_character *character = NULL, *other = NULL;
     sup_cache *with = NULL, *without = NULL;

@@ -76,7 +76,8 @@ TEST(obj_sequence_has_every_frame)
                       v[1] == 1.0f - character->texcoords[2 * texcoord + 1]);
                 texcoord++;
             }
-            if (line[0] == 'f' && faces++ == 4) CHECK_TEXT(line, "f 5/5/5 7/7/7 6/6/6"); /* mirrored: turned round */
+            if (line[0] == 'f' && faces++ == 4)
+                CHECK_TEXT(line, "f 5/5/5 7/7/7 6/6/6"); /* mirrored: reversed orientation */
             if (line[0] == 'f' && faces == 1) CHECK_TEXT(line, "f 1/1/1 3/3/3 2/2/2");
             if (line[0] == 'o') CHECK(strcmp(line, "o tetrahedron") == 0 || strcmp(line, "o square") == 0);
         }
@@ -87,8 +88,8 @@ TEST(obj_sequence_has_every_frame)
     sup_character_destroy(character);
 }
 
-/* Frame 2 cannot be put in its place: frames 0 and 1 go back to what they were. */
-TEST(obj_sequence_is_all_or_nothing)
+/* Frame 2 cannot be renamed: the older files of frames 0 and 1 are restored. */
+TEST(obj_sequence_is_atomic)
 {
     sup_character *character = helper_character(false);
     helper_frames frames = helper_wave(character, 4);
@@ -118,7 +119,7 @@ TEST(obj_sequence_is_all_or_nothing)
     CHECK_TEXT((const char *)file, "older");
     CHECK_EQ(helper_count_files("test_output_undo"), 1);
     free(file);
-    /* And when all is well the older file is replaced. */
+    /* Without errors the older file is replaced. */
     CHECK_OK(helper_write(path, character, &frames, NULL, &error), error);
     CHECK_EQ(helper_count_files("test_output_undo"), 4);
     file = helper_file(first, &size);
@@ -129,7 +130,7 @@ TEST(obj_sequence_is_all_or_nothing)
     sup_character_destroy(character);
 }
 
-/* The file of frame 1 vanishes before it is put in its place: the older ones of 0 and 1 are still there. */
+/* The temporary file of frame 1 is deleted before it is renamed: the older files of frames 0 and 1 are kept. */
 TEST(obj_sequence_survives_a_lost_file)
 {
     sup_character *character = helper_character(false);

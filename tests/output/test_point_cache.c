@@ -31,7 +31,7 @@ TEST(pc2_is_as_documented)
     CHECK(memcmp(file, "POINTCACHE2\0", 12) == 0);
     CHECK_EQ(word(file + 12, false), 1);
     CHECK_EQ(word(file + 16, false), 8);
-    CHECK_NEAR(number(file + 20, false), 12.0, 0.0); /* start in frames */
+    CHECK_NEAR(number(file + 20, false), 12.0, 0.0); /* start frame */
     CHECK_NEAR(number(file + 24, false), 1.0, 0.0);
     CHECK_EQ(word(file + 28, false), 5);
     for (int i = 0; i < 5 * 24; i++)
@@ -48,7 +48,7 @@ TEST(mdd_is_as_documented)
     sup_error error;
     long size = 0;
     sup_cache_def def = {.fps = 24.0, .start_time = 0.5};
-    const char *path = test_temp("wave.MDD"); /* endings in any case */
+    const char *path = test_temp("wave.MDD"); /* file extensions ignore case */
     CHECK_OK(helper_write(path, character, &frames, &def, &error), error);
     unsigned char *file = helper_file(path, &size);
     CHECK_EQ(size, 8 + 5 * 4 + 5 * 8 * 12);

@@ -1,8 +1,8 @@
-/* A rig as a GLB: what comes back skins as the rig did, and what cannot be written is refused. */
+/* Saving a rig as a GLB: the loaded character skins like the rig, and unsupported rigs are rejected. */
 #include "helpers.h"
 #include "supple/supple.h"
 
-/* Farthest that a vertex of the one is from the same vertex of the other in the middle of a clip, over the size. */
+/* Maximum distance of corresponding vertices in the middle of a clip, relative to the size. */
 static double difference(const sup_rig *a, const sup_rig *b, int32_t clip)
 {
     const sup_rig *rigs[2] = {a, b};
@@ -20,15 +20,15 @@ static double difference(const sup_rig *a, const sup_rig *b, int32_t clip)
         CHECK(sup_reference_skin(NULL, rigs[k], pose, false, positions[k], NULL) == SUP_OK);
         sup_pose_destroy(pose);
     }
-    double most = 0.0;
+    double maximum = 0.0;
     for (int32_t i = 0; i < 3 * a->vertex_count; i++)
-        most = fmax(most, fabs(positions[0][i] - positions[1][i]));
+        maximum = fmax(maximum, fabs(positions[0][i] - positions[1][i]));
     free(positions[0]);
     free(positions[1]);
-    return most / (double)a->size;
+    return maximum / (double)a->size;
 }
 
-/* Saves a rig of `character`, which is freed, and holds what is loaded again against it. */
+/* Saves a rig of `character`, which is freed, loads it and compares both. */
 static void check_round_trip(sup_character *character, const sup_rig_def *def)
 {
     sup_rig *rig = NULL, *again = NULL;
@@ -61,26 +61,26 @@ static sup_character *scene(const char *name, double resolution)
     return character;
 }
 
-TEST(a_saved_rig_skins_as_before)
+TEST(saved_rig_gives_the_same_skinning)
 {
     check_round_trip(scene("human", 0.1), NULL);
     check_round_trip(scene("arm", 0.2), &(sup_rig_def){.weights = SUP_WEIGHTS_HEAT, .max_influences = 6});
 }
 
-/* The tubes of the scene on two skeletons that have no root in common. */
-TEST(a_bare_mesh_gets_a_skin)
+/* The tubes of the scene on two skeletons without a common root. */
+TEST(mesh_without_weights_gets_a_skin)
 {
     static const char skel[] = "4\n0 0.1 0 a root\n0 0.4 0 b a\n0 0.6 0 c root\n0 0.9 0 d c\n";
     sup_character *tube = scene("cylinder", 0.2), *bare = NULL, *skeleton = NULL, *joined = NULL;
     sup_character source = *tube;
-    sup_primitive part = tube->primitives[0];
+    sup_primitive primitive = tube->primitives[0];
     sup_node node = {.name = "tube", .parent = -1, .rest = {.rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}}};
     sup_error error;
-    part.skin = -1;
-    part.node = 0;
+    primitive.skin = -1;
+    primitive.node = 0;
     source.nodes = &node;
     source.node_count = 1;
-    source.primitives = &part;
+    source.primitives = &primitive;
     source.skins = NULL;
     source.bones = NULL;
     source.influence_first = NULL;
@@ -94,7 +94,7 @@ TEST(a_bare_mesh_gets_a_skin)
     sup_character_destroy(tube);
 }
 
-TEST(what_cannot_be_written_is_refused)
+TEST(unsupported_rig_is_rejected)
 {
     sup_character *character = scene("arm", 0.1);
     sup_rig *rig = NULL;

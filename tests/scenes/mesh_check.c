@@ -1,4 +1,4 @@
-/* mesh_check.c - measuring a part's mesh, straightforwardly. */
+/* mesh_check.c - reference measurements of a primitive's mesh. */
 #include "mesh_check.h"
 
 #include "test.h"
@@ -37,11 +37,11 @@ static const half *find_half(const half *halves, size_t count, half wanted)
 }
 
 /* Every directed edge exactly once, and its opposite too: closed, manifold along edges, consistently oriented. */
-static void check_edges(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_edges(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
-    size_t count = (size_t)part->triangle_count * 3;
+    size_t count = (size_t)primitive->triangle_count * 3;
     half *halves = malloc(count * sizeof *halves);
-    const int32_t *t = c->triangles + (size_t)part->triangle_first * 3;
+    const int32_t *t = c->triangles + (size_t)primitive->triangle_first * 3;
     for (size_t h = 0; h < count; h++)
         halves[h] = (half){t[h], t[h % 3 == 2 ? h - 2 : h + 1]};
     qsort(halves, count, sizeof *halves, compare_halves);
@@ -62,20 +62,20 @@ static int32_t root_of(int32_t *up, int32_t v)
 }
 
 /* Components, and vertices whose triangles do not form one fan (their corner count differs from their fan's). */
-static void check_pieces(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_components(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
-    int32_t *up = malloc((size_t)part->vertex_count * sizeof *up),
-            *uses = calloc((size_t)part->vertex_count, sizeof *uses);
-    for (int32_t v = 0; v < part->vertex_count; v++)
+    int32_t *up = malloc((size_t)primitive->vertex_count * sizeof *up),
+            *uses = calloc((size_t)primitive->vertex_count, sizeof *uses);
+    for (int32_t v = 0; v < primitive->vertex_count; v++)
         up[v] = v;
-    for (int32_t t = 0; t < part->triangle_count; t++)
+    for (int32_t t = 0; t < primitive->triangle_count; t++)
         for (int i = 0; i < 3; i++) {
-            const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
-            int32_t a = corner[i] - part->vertex_first, b = corner[(i + 1) % 3] - part->vertex_first;
+            const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
+            int32_t a = corner[i] - primitive->vertex_first, b = corner[(i + 1) % 3] - primitive->vertex_first;
             uses[a]++;
             up[root_of(up, a)] = root_of(up, b);
         }
-    for (int32_t v = 0; v < part->vertex_count; v++) {
+    for (int32_t v = 0; v < primitive->vertex_count; v++) {
         report->unused_vertices += uses[v] < 3;
         report->components += root_of(up, v) == v;
     }
@@ -83,27 +83,27 @@ static void check_pieces(const sup_character *c, const sup_primitive *part, mesh
     free(uses);
 }
 
-static void check_shapes(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_shapes(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
     int32_t thin = 0;
     report->smallest_angle = 180.0;
-    for (int32_t t = 0; t < part->triangle_count; t++) {
-        const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
-        double least = 180.0, p[3], n[3], a[3], b[3];
+    for (int32_t t = 0; t < primitive->triangle_count; t++) {
+        const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
+        double smallest = 180.0, p[3], n[3], a[3], b[3];
         for (int i = 0; i < 3; i++) {
             const float *here = c->positions + (size_t)corner[i] * 3;
             subtract(c->positions + (size_t)corner[(i + 1) % 3] * 3, here, a);
             subtract(c->positions + (size_t)corner[(i + 2) % 3] * 3, here, b);
             cross(a, b, n);
             double angle = atan2(sqrt(dot(n, n)), dot(a, b)) * 57.29577951308232;
-            least = angle < least ? angle : least;
+            smallest = angle < smallest ? angle : smallest;
             report->largest_angle = angle > report->largest_angle ? angle : report->largest_angle;
         }
         for (int i = 0; i < 3; i++)
             p[i] = (double)c->positions[(size_t)corner[2] * 3 + (size_t)i];
         report->volume += dot(p, n) / 6.0;
-        report->smallest_angle = least < report->smallest_angle ? least : report->smallest_angle;
-        thin += least < 20.0;
+        report->smallest_angle = smallest < report->smallest_angle ? smallest : report->smallest_angle;
+        thin += smallest < 20.0;
         for (int i = 0; i < 3; i++) {
             double m[3];
             for (int k = 0; k < 3; k++)
@@ -112,11 +112,11 @@ static void check_shapes(const sup_character *c, const sup_primitive *part, mesh
             report->worst_normal = cosine < report->worst_normal ? cosine : report->worst_normal;
         }
     }
-    report->thin_share = (double)thin / part->triangle_count;
+    report->thin_fraction = (double)thin / primitive->triangle_count;
 }
 
-/* Whether segment pq pierces triangle abc, with a little room for rounding on the safe side. */
-static bool pierces(const float *p, const float *q, const float *a, const float *b, const float *c)
+/* Whether segment pq intersects triangle abc, with a conservative tolerance for rounding. */
+static bool segment_hits_triangle(const float *p, const float *q, const float *a, const float *b, const float *c)
 {
     double d[3], e1[3], e2[3], s[3], h[3], k[3];
     subtract(q, p, d);
@@ -132,7 +132,7 @@ static bool pierces(const float *p, const float *q, const float *a, const float 
     return u > 1e-6 && v > 1e-6 && u + v < 1.0 - 1e-6 && t > 1e-6 && t < 1.0 - 1e-6;
 }
 
-static bool triangles_meet(const sup_character *c, const int32_t *s, const int32_t *t)
+static bool triangles_intersect(const sup_character *c, const int32_t *s, const int32_t *t)
 {
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
@@ -141,8 +141,10 @@ static bool triangles_meet(const sup_character *c, const int32_t *s, const int32
     for (int i = 0; i < 3; i++) {
         const float *s0 = p + (size_t)s[i] * 3, *s1 = p + (size_t)s[(i + 1) % 3] * 3;
         const float *t0 = p + (size_t)t[i] * 3, *t1 = p + (size_t)t[(i + 1) % 3] * 3;
-        if (pierces(s0, s1, p + (size_t)t[0] * 3, p + (size_t)t[1] * 3, p + (size_t)t[2] * 3)) return true;
-        if (pierces(t0, t1, p + (size_t)s[0] * 3, p + (size_t)s[1] * 3, p + (size_t)s[2] * 3)) return true;
+        if (segment_hits_triangle(s0, s1, p + (size_t)t[0] * 3, p + (size_t)t[1] * 3, p + (size_t)t[2] * 3))
+            return true;
+        if (segment_hits_triangle(t0, t1, p + (size_t)s[0] * 3, p + (size_t)s[1] * 3, p + (size_t)s[2] * 3))
+            return true;
     }
     return false;
 }
@@ -159,12 +161,12 @@ static int compare_boxes(const void *left, const void *right)
 }
 
 /* Sweeps along Y. */
-static void check_intersections(const sup_character *c, const sup_primitive *part, mesh_report *report)
+static void check_intersections(const sup_character *c, const sup_primitive *primitive, mesh_report *report)
 {
-    box *boxes = malloc((size_t)part->triangle_count * sizeof *boxes);
-    for (int32_t t = 0; t < part->triangle_count; t++) {
-        const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
-        boxes[t].triangle = part->triangle_first + t;
+    box *boxes = malloc((size_t)primitive->triangle_count * sizeof *boxes);
+    for (int32_t t = 0; t < primitive->triangle_count; t++) {
+        const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
+        boxes[t].triangle = primitive->triangle_first + t;
         for (int k = 0; k < 3; k++) {
             boxes[t].low[k] = boxes[t].high[k] = c->positions[(size_t)corner[0] * 3 + (size_t)k];
             for (int i = 1; i < 3; i++) {
@@ -174,35 +176,36 @@ static void check_intersections(const sup_character *c, const sup_primitive *par
             }
         }
     }
-    qsort(boxes, (size_t)part->triangle_count, sizeof *boxes, compare_boxes);
-    for (int32_t i = 0; i < part->triangle_count; i++)
-        for (int32_t k = i + 1; k < part->triangle_count && boxes[k].low[1] <= boxes[i].high[1]; k++) {
+    qsort(boxes, (size_t)primitive->triangle_count, sizeof *boxes, compare_boxes);
+    for (int32_t i = 0; i < primitive->triangle_count; i++)
+        for (int32_t k = i + 1; k < primitive->triangle_count && boxes[k].low[1] <= boxes[i].high[1]; k++) {
             const box *a = &boxes[i], *b = &boxes[k];
             if (a->low[0] > b->high[0] || b->low[0] > a->high[0] || a->low[2] > b->high[2] || b->low[2] > a->high[2])
                 continue;
             report->self_intersections +=
-                triangles_meet(c, c->triangles + (size_t)a->triangle * 3, c->triangles + (size_t)b->triangle * 3);
+                triangles_intersect(c, c->triangles + (size_t)a->triangle * 3, c->triangles + (size_t)b->triangle * 3);
         }
     free(boxes);
 }
 
-mesh_report check_part(const sup_character *character, int32_t index, bool intersections)
+mesh_report check_primitive(const sup_character *character, int32_t index, bool intersections)
 {
-    const sup_primitive *part = &character->primitives[index];
-    mesh_report report = {.vertices = part->vertex_count, .triangles = part->triangle_count, .worst_normal = 1.0};
-    check_edges(character, part, &report);
-    check_pieces(character, part, &report);
-    check_shapes(character, part, &report);
-    if (intersections) check_intersections(character, part, &report);
+    const sup_primitive *primitive = &character->primitives[index];
+    mesh_report report = {
+        .vertices = primitive->vertex_count, .triangles = primitive->triangle_count, .worst_normal = 1.0};
+    check_edges(character, primitive, &report);
+    check_components(character, primitive, &report);
+    check_shapes(character, primitive, &report);
+    if (intersections) check_intersections(character, primitive, &report);
     return report;
 }
 
 double winding(const sup_character *c, int32_t index, const double point[3])
 {
-    const sup_primitive *part = &c->primitives[index];
+    const sup_primitive *primitive = &c->primitives[index];
     double total = 0.0;
-    for (int32_t t = 0; t < part->triangle_count; t++) {
-        const int32_t *corner = c->triangles + (size_t)(part->triangle_first + t) * 3;
+    for (int32_t t = 0; t < primitive->triangle_count; t++) {
+        const int32_t *corner = c->triangles + (size_t)(primitive->triangle_first + t) * 3;
         double v[3][3], length[3], n[3];
         for (int i = 0; i < 3; i++) {
             for (int k = 0; k < 3; k++)

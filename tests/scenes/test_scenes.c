@@ -1,10 +1,11 @@
-/* The built-in characters: sound meshes, local weights, honest motions, the same bits for any number of threads. */
+/* The built-in characters: valid meshes, local weights, motions within joint limits, bit-identical results for any
+ * number of threads. */
 #include "mesh_check.h"
 #include "scenes/scene_spec.h"
 #include "supple/pose.h"
 #include "test.h"
 
-/* Characters that several tests look at; making one takes longer than looking. Freed at exit. */
+/* Cache of characters used by several tests, because building one is slow. Freed at exit. */
 enum { KEPT_LIMIT = 64 };
 static struct {
     const char *name;
@@ -38,52 +39,52 @@ static void check_meshes(const char *name, double resolution, bool intersections
 {
     const sup_character *c = make(name, resolution);
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        mesh_report r = check_part(c, p, intersections && p == 0);
-        CHECK_MSG(r.open_edges == 0, "%s part %d: %d edges are not closed", name, p, r.open_edges);
-        CHECK_MSG(r.unused_vertices == 0, "%s part %d: %d loose vertices", name, p, r.unused_vertices);
-        CHECK_MSG(r.volume > 0.0, "%s part %d: volume %g", name, p, r.volume);
-        CHECK_MSG(r.components == (p == 0 ? 1 : 2), "%s part %d: %d pieces", name, p, r.components);
-        /* Each piece is a sphere: no handles where surfaces nearly touch, no pinched vertices. */
-        CHECK_MSG(r.vertices - r.edges + r.triangles == 2 * r.components, "%s part %d: Euler number %d", name, p,
+        mesh_report r = check_primitive(c, p, intersections && p == 0);
+        CHECK_MSG(r.open_edges == 0, "%s primitive %d: %d edges are not closed", name, p, r.open_edges);
+        CHECK_MSG(r.unused_vertices == 0, "%s primitive %d: %d loose vertices", name, p, r.unused_vertices);
+        CHECK_MSG(r.volume > 0.0, "%s primitive %d: volume %g", name, p, r.volume);
+        CHECK_MSG(r.components == (p == 0 ? 1 : 2), "%s primitive %d: %d components", name, p, r.components);
+        /* Each component has genus 0: no handles where surfaces nearly touch, no pinched vertices. */
+        CHECK_MSG(r.vertices - r.edges + r.triangles == 2 * r.components, "%s primitive %d: Euler number %d", name, p,
                   r.vertices - r.edges + r.triangles);
-        CHECK_MSG(r.smallest_angle > 8.0 && r.largest_angle < 150.0, "%s at %g part %d: angles from %g to %g", name,
-                  resolution, p, r.smallest_angle, r.largest_angle);
-        CHECK_MSG(r.thin_share < 0.005, "%s at %g part %d: %g of the triangles are thin", name, resolution, p,
-                  r.thin_share);
-        /* Coarse meshes fold a little in the webs of fingers. */
-        CHECK_MSG(r.worst_normal > (resolution < 1.0 ? -0.3 : 0.0), "%s at %g part %d: a normal turned %g from a face",
-                  name, resolution, p, r.worst_normal);
+        CHECK_MSG(r.smallest_angle > 8.0 && r.largest_angle < 150.0, "%s at %g primitive %d: angles from %g to %g",
+                  name, resolution, p, r.smallest_angle, r.largest_angle);
+        CHECK_MSG(r.thin_fraction < 0.005, "%s at %g primitive %d: %g of the triangles are thin", name, resolution, p,
+                  r.thin_fraction);
+        /* Coarse meshes fold slightly between the fingers. */
+        CHECK_MSG(r.worst_normal > (resolution < 1.0 ? -0.3 : 0.0),
+                  "%s at %g primitive %d: a normal turned %g from a face", name, resolution, p, r.worst_normal);
         CHECK_MSG(r.self_intersections == 0, "%s at %g: %d triangles cross", name, resolution, r.self_intersections);
     }
 }
 
-TEST(all_meshes_are_sound_at_resolution_1)
+TEST(all_meshes_are_valid_at_resolution_1)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++)
         check_meshes(sup_scene_at(s).name, 1.0, true);
 }
 
-TEST(all_meshes_are_sound_when_coarse)
+TEST(all_meshes_are_valid_when_coarse)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++)
         check_meshes(sup_scene_at(s).name, 0.25, true);
 }
 
-TEST(the_human_is_sound_when_subdivided)
+TEST(the_human_is_valid_when_subdivided)
 {
     check_meshes("human", 4.0, false);
 }
 
-TEST(counts_are_about_as_promised)
+TEST(vertex_counts_match_the_scene_info)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
         const double resolutions[] = {0.25, 1.0, 4.0};
         for (int i = 0; i < 3; i++) {
             sup_scene_info info = sup_scene_at(s);
             const sup_character *c = make(info.name, resolutions[i]);
-            double wanted = info.default_vertex_count * resolutions[i];
-            CHECK_MSG(fabs(c->primitives[0].vertex_count / wanted - 1.0) < 0.12, "%s at %g has %d vertices", info.name,
-                      resolutions[i], c->primitives[0].vertex_count);
+            double expected = info.default_vertex_count * resolutions[i];
+            CHECK_MSG(fabs(c->primitives[0].vertex_count / expected - 1.0) < 0.12, "%s at %g has %d vertices",
+                      info.name, resolutions[i], c->primitives[0].vertex_count);
         }
     }
 }
@@ -92,18 +93,18 @@ TEST(extreme_resolutions_work)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
         const sup_character *c = make(sup_scene_at(s).name, 0.05);
-        mesh_report r = check_part(c, 0, false);
+        mesh_report r = check_primitive(c, 0, false);
         CHECK_MSG(r.open_edges == 0 && r.components == 1 && r.volume > 0.0, "%s at 0.05", sup_scene_at(s).name);
     }
     const sup_character *c = make("cylinder", 20.0);
-    mesh_report r = check_part(c, 0, false);
+    mesh_report r = check_primitive(c, 0, false);
     CHECK(r.open_edges == 0 && r.vertices > 36000 && r.vertices < 44000);
 }
 
 TEST(the_human_has_a_human_size)
 {
     const sup_character *c = make("human", 1.0);
-    mesh_report r = check_part(c, 0, false);
+    mesh_report r = check_primitive(c, 0, false);
     float low = 1e9f, high = -1e9f;
     for (int32_t v = 0; v < c->primitives[0].vertex_count; v++) {
         low = fminf(low, c->positions[v * 3 + 1]);
@@ -143,7 +144,7 @@ TEST(symmetric_characters_are_symmetric)
     }
 }
 
-TEST(weights_are_clean)
+TEST(weights_are_valid)
 {
     for (int32_t s = 0; s < sup_scene_count(); s++) {
         const sup_character *c = make(sup_scene_at(s).name, 0.5);
@@ -168,17 +169,17 @@ TEST(weights_are_clean)
     }
 }
 
-static float weight_of(const sup_character *c, int32_t v, const char *part_of_name, const char *side)
+static float weight_of(const sup_character *c, int32_t v, const char *name_part, const char *side)
 {
     float sum = 0.0f;
     for (int32_t i = c->influence_first[v]; i < c->influence_first[v + 1]; i++) {
         const char *name = c->nodes[c->bones[c->influence_bone[i]].node].name;
-        if (strstr(name, part_of_name) != NULL && strstr(name, side) != NULL) sum += c->influence_weight[i];
+        if (strstr(name, name_part) != NULL && strstr(name, side) != NULL) sum += c->influence_weight[i];
     }
     return sum;
 }
 
-TEST(fingers_and_legs_keep_to_themselves)
+TEST(fingers_and_legs_do_not_share_weights)
 {
     const char *fingers[] = {"index_", "middle_", "ring_", "pinky_", "thumb_"};
     const sup_character *c = make("human", 1.0);
@@ -186,7 +187,7 @@ TEST(fingers_and_legs_keep_to_themselves)
         float x = c->positions[v * 3], outer = 0.0f, inner;
         CHECK(!(x >= 0.0f && weight_of(c, v, "_", "right") > 0.0f));
         CHECK(!(x <= 0.0f && weight_of(c, v, "_", "left") > 0.0f));
-        /* Past the webs of the fingers one finger rules. */
+        /* Beyond the base of the fingers one finger has all the weight. */
         for (int f = 0; f < 5; f++)
             for (int g = 0; g < 5; g++) {
                 outer = weight_of(c, v, fingers[f], "_2") + weight_of(c, v, fingers[f], "_3");
@@ -197,7 +198,7 @@ TEST(fingers_and_legs_keep_to_themselves)
     }
 }
 
-/* A cut across the middle of the index finger goes through at least 2 * 8 triangles even at a quarter of the size. */
+/* A cross-section of the middle of the index finger intersects at least 2 * 8 triangles, even at resolution 0.25. */
 TEST(fingers_are_well_resolved)
 {
     const sup_character *c = make("human", 0.25);
@@ -227,7 +228,7 @@ TEST(fingers_are_well_resolved)
         }
         cut += sides == 3 && near > 0;
     }
-    CHECK_MSG(cut >= 16, "%d triangles round a finger", cut);
+    CHECK_MSG(cut >= 16, "%d triangles around a finger", cut);
     sup_pose_destroy(pose);
 }
 
@@ -248,44 +249,44 @@ TEST(joints_are_inside_the_skin)
     }
 }
 
-static void fill_recipe(const char *name, sup_recipe *recipe)
+static void fill_spec(const char *name, sup_scene_spec *spec)
 {
-    memset(recipe, 0, sizeof *recipe);
-    if (strcmp(name, "human") == 0) sup_recipe_human(recipe);
-    if (strcmp(name, "elephant") == 0) sup_recipe_elephant(recipe);
-    if (strcmp(name, "arm") == 0) sup_recipe_arm(recipe);
-    if (strcmp(name, "hand") == 0) sup_recipe_hand(recipe);
-    if (strcmp(name, "tbone") == 0) sup_recipe_tbone(recipe);
-    if (strcmp(name, "cylinder") == 0) sup_recipe_cylinder(recipe);
+    memset(spec, 0, sizeof *spec);
+    if (strcmp(name, "human") == 0) sup_scene_spec_human(spec);
+    if (strcmp(name, "elephant") == 0) sup_scene_spec_elephant(spec);
+    if (strcmp(name, "arm") == 0) sup_scene_spec_arm(spec);
+    if (strcmp(name, "hand") == 0) sup_scene_spec_hand(spec);
+    if (strcmp(name, "tbone") == 0) sup_scene_spec_tbone(spec);
+    if (strcmp(name, "cylinder") == 0) sup_scene_spec_cylinder(spec);
 }
 
-/* Motions stay within joint limits by construction; the tables must not lean on it, and must name real joints. */
+/* The sampler clamps motions to the joint limits; the tables must not need it, and must refer to existing joints. */
 TEST(motion_tables_stay_within_joint_limits)
 {
-    sup_recipe *recipe = malloc(sizeof *recipe);
+    sup_scene_spec *spec = malloc(sizeof *spec);
     sup_skeleton *skeleton = malloc(sizeof *skeleton);
     for (int32_t s = 0; s < sup_scene_count(); s++) {
-        fill_recipe(sup_scene_at(s).name, recipe);
-        sup_skeleton_build(recipe, skeleton);
-        for (int32_t m = 0; m < recipe->motion_count; m++)
-            for (int32_t i = 0; i < recipe->motions[m].row_count; i++) {
-                const sup_motion_row *row = &recipe->motions[m].rows[i];
+        fill_spec(sup_scene_at(s).name, spec);
+        sup_skeleton_build(spec, skeleton);
+        for (int32_t m = 0; m < spec->motion_count; m++)
+            for (int32_t i = 0; i < spec->motions[m].key_count; i++) {
+                const sup_motion_key *key = &spec->motions[m].keys[i];
                 char name[SUP_NAME_MAX];
-                snprintf(name, sizeof name, "%s%s", row->joint[0] == '*' ? "left_" : "",
-                         row->joint + (row->joint[0] == '*'));
+                snprintf(name, sizeof name, "%s%s", key->joint[0] == '*' ? "left_" : "",
+                         key->joint + (key->joint[0] == '*'));
                 int32_t j = sup_skeleton_find(skeleton, name);
                 CHECK_MSG(j >= 0, "%s: no joint %s", sup_scene_at(s).name, name);
-                const sup_joint_row *joint = skeleton->joints[j].row;
-                bool fine = row->flex >= joint->flex.low && row->flex <= joint->flex.high &&
-                            row->swing >= joint->swing.low && row->swing <= joint->swing.high &&
-                            row->twist >= joint->twist.low && row->twist <= joint->twist.high;
-                CHECK_MSG(fine, "%s %s: %s at %g s is out of its limits", sup_scene_at(s).name, recipe->motions[m].name,
-                          name, row->time);
-                CHECK(row->time >= 0.0 && row->time <= recipe->motions[m].duration);
+                const sup_joint_spec *joint = skeleton->joints[j].spec;
+                bool fine = key->flex >= joint->flex.low && key->flex <= joint->flex.high &&
+                            key->swing >= joint->swing.low && key->swing <= joint->swing.high &&
+                            key->twist >= joint->twist.low && key->twist <= joint->twist.high;
+                CHECK_MSG(fine, "%s %s: %s at %g s is out of its limits", sup_scene_at(s).name, spec->motions[m].name,
+                          name, key->time);
+                CHECK(key->time >= 0.0 && key->time <= spec->motions[m].duration);
             }
     }
     free(skeleton);
-    free(recipe);
+    free(spec);
 }
 
 TEST(clips_are_unit_quaternions_and_loop)
@@ -314,7 +315,7 @@ TEST(clips_are_unit_quaternions_and_loop)
 }
 
 /* Knees bend backwards, elbows forwards, in every key of every clip. */
-TEST(knees_and_elbows_bend_the_right_way)
+TEST(knees_and_elbows_bend_in_the_correct_direction)
 {
     const sup_character *c = make("human", 0.1);
     for (int32_t i = 0; i < c->clip_count; i++)
@@ -331,39 +332,39 @@ TEST(knees_and_elbows_bend_the_right_way)
         }
 }
 
-/* Height of the lowest point of the soles, as the recipe names them. */
-static double lowest_contact(const sup_recipe *recipe, const sup_skeleton *skeleton, const sup_pose *pose)
+/* Height of the lowest contact point of the spec. */
+static double lowest_contact(const sup_scene_spec *spec, const sup_skeleton *skeleton, const sup_pose *pose)
 {
     double lowest = 1e9;
-    for (int32_t i = 0; i < recipe->contact_count; i++) {
-        int32_t j = sup_skeleton_find(skeleton, recipe->contacts[i].joint);
-        sup_vec3d arm = sup_v3_sub(recipe->contacts[i].at, skeleton->joints[j].at);
+    for (int32_t i = 0; i < spec->contact_count; i++) {
+        int32_t j = sup_skeleton_find(skeleton, spec->contacts[i].joint);
+        sup_vec3d arm = sup_v3_sub(spec->contacts[i].at, skeleton->joints[j].at);
         sup_vec3 now = sup_mat34_transform_point(pose->world[j], sup_v3_to_float(arm));
         lowest = fmin(lowest, (double)now.y);
     }
     return lowest;
 }
 
-/* Walking, the lowest point of the soles is on the floor in every key, and both sides do the same by turns. */
-TEST(walks_stay_on_the_floor)
+/* In every key of a walk the lowest contact point is on the floor; both sides alternate. */
+TEST(feet_stay_on_the_floor_while_walking)
 {
     const char *names[] = {"human", "elephant"}, *left[] = {"left_foot", "left_hind_foot"};
     const char *right[] = {"right_foot", "right_hind_foot"};
-    sup_recipe *recipe = malloc(sizeof *recipe);
+    sup_scene_spec *spec = malloc(sizeof *spec);
     sup_skeleton *skeleton = malloc(sizeof *skeleton);
     for (int i = 0; i < 2; i++) {
         const sup_character *c = make(names[i], 0.1);
         sup_pose *pose = NULL;
         sup_error error;
         CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
-        fill_recipe(names[i], recipe);
-        sup_skeleton_build(recipe, skeleton);
+        fill_spec(names[i], spec);
+        sup_skeleton_build(spec, skeleton);
         const sup_clip *walk = &c->clips[sup_character_find_clip(c, "walk")];
         int32_t feet[2] = {sup_character_find_node(c, left[i]), sup_character_find_node(c, right[i])};
         double reach[2] = {0.0, 0.0};
         for (int32_t key = 0; key < walk->channels[0].key_count; key++) {
             CHECK_EQ(sup_pose_sample(c, walk, (double)walk->channels[0].times[key], pose), SUP_OK);
-            CHECK_NEAR(lowest_contact(recipe, skeleton, pose), 0.0, 1e-4);
+            CHECK_NEAR(lowest_contact(spec, skeleton, pose), 0.0, 1e-4);
             for (int k = 0; k < 2; k++)
                 reach[k] = fmax(reach[k], (double)pose->world[feet[k]].m[7]);
         }
@@ -372,10 +373,10 @@ TEST(walks_stay_on_the_floor)
         sup_pose_destroy(pose);
     }
     free(skeleton);
-    free(recipe);
+    free(spec);
 }
 
-TEST(any_number_of_threads_gives_the_same_bits)
+TEST(results_do_not_depend_on_the_number_of_threads)
 {
     sup_thread_pool *pool = NULL;
     sup_error error;
@@ -399,7 +400,7 @@ TEST(any_number_of_threads_gives_the_same_bits)
     sup_thread_pool_destroy(pool);
 }
 
-TEST(bad_requests_are_refused)
+TEST(invalid_requests_are_rejected)
 {
     sup_character *c = NULL;
     sup_error error;
@@ -419,13 +420,13 @@ TEST(bad_requests_are_refused)
     CHECK_TEXT(sup_scene_at(sup_scene_count()).name, "");
 }
 
-/* An allocator that refuses after a number of calls and keeps count of what is out. */
+/* An allocator that fails after a number of calls and counts live allocations. */
 typedef struct miser {
     int calls_left;
     int64_t outstanding;
 } miser;
 
-static void *miser_allocate(void *user, size_t size, size_t alignment)
+static void *limited_allocate(void *user, size_t size, size_t alignment)
 {
     miser *m = user;
     if (m->calls_left-- <= 0) return NULL;
@@ -433,17 +434,17 @@ static void *miser_allocate(void *user, size_t size, size_t alignment)
     return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
 
-static void miser_release(void *user, void *memory, size_t size)
+static void limited_release(void *user, void *memory, size_t size)
 {
     ((miser *)user)->outstanding -= (int64_t)size;
     free(memory);
 }
 
-TEST(running_out_of_memory_leaks_nothing)
+TEST(out_of_memory_does_not_leak)
 {
     for (int calls = 0; calls < 400; calls += calls < 40 ? 1 : 23) {
         miser m = {calls, 0};
-        sup_context context = {.allocator = {miser_allocate, miser_release, &m}};
+        sup_context context = {.allocator = {limited_allocate, limited_release, &m}};
         sup_character *c = NULL;
         sup_error error;
         sup_result result = sup_scene_create(&context, "tbone", 0.1, &c, &error);

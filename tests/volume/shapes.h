@@ -1,4 +1,4 @@
-/* shapes.h - small skins for the tests of the volume. */
+/* shapes.h - small skins for the volume tests. */
 #ifndef SUP_TESTS_VOLUME_SHAPES_H
 #define SUP_TESTS_VOLUME_SHAPES_H
 
@@ -15,8 +15,8 @@ typedef struct shape {
 void shape_capsule(shape *s, double x, double y, double z, double radius, double half, double bump);
 /* A box with corners x0 and x1, each side a grid of n by n. */
 void shape_box(shape *s, const double x0[3], const double x1[3], int n);
-/* A fork along x: two prongs of 1 x 0.5, 2 long, `gap` apart, on a block of length 1; one welded piece. */
+/* A fork along x: two prongs of 1 x 0.5, 2 long, `gap` apart, on a base of length 1; one welded component. */
 void shape_fork(shape *s, double gap);
-sup_context shape_context(int32_t threads); /* resolved; pools live until the program ends */
+sup_context shape_context(int32_t threads); /* resolved; thread pools live until the program ends */
 
 #endif

@@ -1,4 +1,4 @@
-/* Skins on tetrahedra: exact at rest and under affine motions, and smoother than barycentric under a bend. */
+/* Skins embedded in tetrahedra: exact at rest and under affine motions, and smoother than barycentric under a bend. */
 #include "volume/embed.h"
 #include "volume/shapes.h"
 
@@ -7,7 +7,7 @@
 static shape skin;
 static sup_tetmesh mesh;
 static sup_embedding embedding;
-static float shown[3 * 20000], plain[3 * 20000];
+static float output[3 * 20000], plain[3 * 20000];
 
 static void create(double spacing, int32_t threads)
 {
@@ -34,9 +34,9 @@ static void discard(void)
     sup_tetmesh_free(&mesh);
 }
 
-static void show(const float *positions)
+static void apply(const float *positions)
 {
-    sup_embedding_apply(&embedding, positions, 3, 0, skin.vertex_count, shown);
+    sup_embedding_apply(&embedding, positions, 3, 0, skin.vertex_count, output);
     for (int32_t v = 0; v < skin.vertex_count; v++)
         for (int k = 0; k < 3; k++) {
             double sum = 0.0;
@@ -60,10 +60,11 @@ TEST(embed_is_exact_under_affine_motions)
         for (int32_t i = 0; i < SUP_EMBED_SLOTS; i++)
             noise += fabs((double)embedding.weight[v * SUP_EMBED_SLOTS + i]);
         over += noise > SUP_EMBED_NOISE * 1.0001;
-        CHECK_MSG(over < skin.vertex_count / 20, "%d rows with large weights", over);
+        CHECK_MSG(over < skin.vertex_count / 20, "%d vertices with large weights", over);
         CHECK(embedding.plain > 0 || noise <= SUP_EMBED_NOISE_MAX * 1.0001);
     }
-    CHECK_MSG(embedding.smooth + embedding.linear > 99 * skin.vertex_count / 100, "%d plain rows", embedding.plain);
+    CHECK_MSG(embedding.smooth + embedding.linear > 99 * skin.vertex_count / 100, "%d barycentric vertices",
+              embedding.plain);
     float *moved = malloc((size_t)mesh.vertex_count * 12);
     CHECK(moved != NULL);
     for (int i = 0; i < 3; i++) {
@@ -74,13 +75,13 @@ TEST(embed_is_exact_under_affine_motions)
                 moved[3 * v + k] = (float)(m[4 * k] * (double)p[0] + m[4 * k + 1] * (double)p[1] +
                                            m[4 * k + 2] * (double)p[2] + m[4 * k + 3]);
             }
-        show(moved);
+        apply(moved);
         for (int32_t v = 0; v < skin.vertex_count; v++)
             for (int k = 0; k < 3; k++) {
                 const float *p = skin.positions + 3 * v;
                 double expected =
                     m[4 * k] * (double)p[0] + m[4 * k + 1] * (double)p[1] + m[4 * k + 2] * (double)p[2] + m[4 * k + 3];
-                CHECK_NEAR(shown[3 * v + k], expected, 2e-6);
+                CHECK_NEAR(output[3 * v + k], expected, 2e-6);
                 CHECK_NEAR(plain[3 * v + k], expected, 4e-6);
             }
     }
@@ -88,7 +89,7 @@ TEST(embed_is_exact_under_affine_motions)
     discard();
 }
 
-TEST(embed_rows_are_sound)
+TEST(embed_weights_are_valid)
 {
     skin.vertex_count = skin.triangle_count = 0;
     shape_capsule(&skin, 0.0, 0.0, 0.0, 0.25, 0.75, 0.1);
@@ -102,10 +103,10 @@ TEST(embed_rows_are_sound)
             sum += (double)embedding.weight[v * SUP_EMBED_SLOTS + i];
         }
         CHECK_NEAR(sum, 1.0, 1e-6);
-        float least = 0.0f;
+        float smallest = 0.0f;
         for (int c = 0; c < 4; c++)
-            least = fminf(least, embedding.barycentric[4 * v + c]);
-        CHECK((embedding.outside[v] > 0.0f) == (least < 0.0f) || least > -1e-5f);
+            smallest = fminf(smallest, embedding.barycentric[4 * v + c]);
+        CHECK((embedding.outside[v] > 0.0f) == (smallest < 0.0f) || smallest > -1e-5f);
         CHECK((double)embedding.outside[v] < 0.75 * mesh.report.spacing);
     }
     /* The same bits from three threads. */
@@ -152,10 +153,10 @@ TEST(embed_shows_no_facets_under_a_bend)
     bend(mesh.positions, mesh.vertex_count, bent);
     bend(skin.positions, skin.vertex_count, exact);
     sup_vertex_normals(skin.vertex_count, exact, skin.triangle_count, skin.triangles, NULL, truth);
-    show(bent);
-    double smooth = normal_error(shown, truth), facets = normal_error(plain, truth);
+    apply(bent);
+    double smooth = normal_error(output, truth), facets = normal_error(plain, truth);
     for (int32_t i = 0; i < 3 * skin.vertex_count; i++) {
-        worst[0] = fmax(worst[0], fabs((double)(shown[i] - exact[i])));
+        worst[0] = fmax(worst[0], fabs((double)(output[i] - exact[i])));
         worst[1] = fmax(worst[1], fabs((double)(plain[i] - exact[i])));
     }
     CHECK_MSG(smooth < 0.25 * facets, "normals are off by %g, barycentric ones by %g", smooth, facets);
@@ -166,7 +167,7 @@ TEST(embed_shows_no_facets_under_a_bend)
     discard();
 }
 
-TEST(embed_refuses_places_that_are_not_finite)
+TEST(embed_refuses_nonfinite_positions)
 {
     sup_context context = shape_context(1);
     sup_error error = {0};

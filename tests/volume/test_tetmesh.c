@@ -1,4 +1,4 @@
-/* Tetrahedra inside of clean, dirty and thin skins: conforming, positive, connected, the same every time. */
+/* Tetrahedra inside of clean, dirty and thin skins: conforming, positive, connected, deterministic. */
 #include "volume/improve.h"
 #include "volume/shapes.h"
 #include "volume/tetmesh.h"
@@ -41,7 +41,7 @@ static int compare_faces(const void *a, const void *b)
     return memcmp(a, b, 3 * sizeof(int32_t));
 }
 
-/* All that the header guarantees, by sorting the faces: another way than the library's. */
+/* Everything that the header guarantees, by sorting the faces: a different algorithm than the library's. */
 static void check_mesh(const sup_tetmesh *mesh)
 {
     int32_t(*faces)[3] = malloc(4 * (size_t)mesh->tet_count * sizeof *faces);
@@ -77,7 +77,7 @@ static void check_mesh(const sup_tetmesh *mesh)
         single += run == 1;
     }
     CHECK_EQ(single, mesh->triangle_count);
-    for (int32_t i = 0; i < mesh->triangle_count; i++) { /* closed and turned outwards: the same volume */
+    for (int32_t i = 0; i < mesh->triangle_count; i++) { /* closed and oriented outward: the same volume */
         const int32_t *c = mesh->triangles + 3 * i;
         outer +=
             sup_v3_dot(sup_v3_load(mesh->positions + 3 * c[0]),
@@ -98,7 +98,7 @@ TEST(tetmesh_fills_a_sphere)
     check_mesh(&mesh);
     CHECK_NEAR(mesh.tet_count, 3000, 150);
     CHECK_EQ(mesh.component_count, 1);
-    CHECK_EQ(mesh.report.turned, 0);
+    CHECK_EQ(mesh.report.flipped, 0);
     CHECK_NEAR(mesh.report.volume, mesh.report.solid_volume, 0.03 * mesh.report.solid_volume);
     CHECK_MSG(mesh.report.angle_min > 15.0 && mesh.report.angle_max < 155.0, "angles %g to %g", mesh.report.angle_min,
               mesh.report.angle_max);
@@ -126,9 +126,9 @@ TEST(tetmesh_keeps_the_bounds_of_the_paper_where_leaves_have_one_size)
              error);
     for (int i = 0; i < 6; i++) {
         sup_lattice lattice;
-        sup_stuffing made;
+        sup_isosurface_stuffing made;
         CHECK_OK(sup_lattice_create(&context, &solid, 0.21 + 0.037 * i, NULL, NULL, &lattice, &error), error);
-        CHECK_OK(sup_stuff(&context, &solid, &lattice, &made, &error), error);
+        CHECK_OK(sup_isosurface_stuff(&context, &solid, &lattice, &made, &error), error);
         for (int32_t t = 0; t < made.tet_count; t++) {
             float p[4][3];
             double angles[6];
@@ -139,7 +139,7 @@ TEST(tetmesh_keeps_the_bounds_of_the_paper_where_leaves_have_one_size)
             for (int k = 0; k < 6; k++)
                 CHECK_MSG(angles[k] > 10.7 && angles[k] < 164.8, "an angle of %g", angles[k]);
         }
-        sup_stuffing_free(&made);
+        sup_isosurface_stuffing_free(&made);
         sup_lattice_free(&lattice);
     }
     sup_solid_free(&solid);
@@ -171,10 +171,10 @@ TEST(tetmesh_is_the_same_for_any_threads_and_units)
     sup_tetmesh_free(&large);
 }
 
-TEST(tetmesh_takes_dirty_skins_as_solid)
+TEST(tetmesh_treats_dirty_skins_as_solid)
 {
     sup_tetmesh mesh;
-    double sphere = 4.18879 * 0.97; /* of the sphere with corners, radius 1 */
+    double sphere = 4.18879 * 0.97; /* of the tessellated sphere, radius 1 */
     /* Inside out. */
     clear();
     shape_capsule(&skin, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0);
@@ -188,8 +188,8 @@ TEST(tetmesh_takes_dirty_skins_as_solid)
     shape_capsule(&skin, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0);
     create(0.3, 2, &mesh);
     check_mesh(&mesh);
-    CHECK_EQ(mesh.report.turned, 1);
-    CHECK_EQ(mesh.piece_count, 3);
+    CHECK_EQ(mesh.report.flipped, 1);
+    CHECK_EQ(mesh.shell_count, 3);
     CHECK_EQ(mesh.component_count, 1);
     CHECK_NEAR(mesh.report.volume, sphere, 0.04 * sphere);
     sup_tetmesh_free(&mesh);
@@ -204,7 +204,7 @@ TEST(tetmesh_takes_dirty_skins_as_solid)
     sup_tetmesh_free(&mesh);
 }
 
-TEST(tetmesh_tells_pieces_apart_and_joins_those_that_cross)
+TEST(tetmesh_separates_shells_and_joins_crossing_ones)
 {
     sup_tetmesh mesh;
     clear();
@@ -220,19 +220,20 @@ TEST(tetmesh_tells_pieces_apart_and_joins_those_that_cross)
     create(0.3, 2, &mesh);
     check_mesh(&mesh);
     CHECK_EQ(mesh.component_count, 2);
-    CHECK_EQ(mesh.piece_count, 4);
-    CHECK_EQ(mesh.pieces[0].component, mesh.pieces[1].component);
-    CHECK(mesh.pieces[2].component != mesh.pieces[0].component && mesh.pieces[2].component >= 0);
-    CHECK(mesh.pieces[0].whole && mesh.pieces[1].whole && mesh.pieces[2].whole);
-    CHECK_EQ(mesh.report.bare, 1);
-    CHECK_EQ(mesh.pieces[3].component, -1);
-    CHECK_EQ(mesh.pieces[3].first_vertex, sheet);
-    CHECK_EQ(mesh.pieces[3].triangle_count, 1);
+    CHECK_EQ(mesh.shell_count, 4);
+    CHECK_EQ(mesh.shells[0].component, mesh.shells[1].component);
+    CHECK(mesh.shells[2].component != mesh.shells[0].component && mesh.shells[2].component >= 0);
+    CHECK(mesh.shells[0].whole && mesh.shells[1].whole && mesh.shells[2].whole);
+    CHECK_EQ(mesh.report.empty_shells, 1);
+    CHECK_EQ(mesh.shells[3].component, -1);
+    CHECK_EQ(mesh.shells[3].first_vertex, sheet);
+    CHECK_EQ(mesh.shells[3].triangle_count, 1);
     sup_tetmesh_free(&mesh);
 }
 
-/* A sphere with a rod and a plate far thinner than its cubes: all one piece, and the rod reached nearly to its end. */
-TEST(tetmesh_keeps_thin_parts_connected)
+/* A sphere with a rod and a plate far thinner than its cubes: one component, and the rod is filled nearly to its
+ * end. */
+TEST(tetmesh_keeps_thin_features_connected)
 {
     static const double thickness[3] = {0.12, 0.12, 0.03};
     static const int32_t levels[3] = {-1, 2, 2};
@@ -259,7 +260,8 @@ TEST(tetmesh_keeps_thin_parts_connected)
     }
 }
 
-/* Tetrahedra with a corner beyond x = 1.6 whose corners are on both prongs of a fork, or right in its gap's middle. */
+/* Tetrahedra with a corner beyond x = 1.6 whose corners are on both prongs of a fork, or exactly in the middle of its
+ * gap. */
 static int32_t bridges(const sup_tetmesh *mesh, double middle)
 {
     int32_t count = 0;
@@ -276,7 +278,7 @@ static int32_t bridges(const sup_tetmesh *mesh, double middle)
     return count;
 }
 
-TEST(tetmesh_keeps_near_parts_apart)
+TEST(tetmesh_keeps_narrow_gaps_open)
 {
     static const double gaps[3] = {0.3, 0.1, 0.01}; /* cubes are 0.2 */
     for (int i = 0; i < 3; i++) {
@@ -299,7 +301,7 @@ TEST(tetmesh_keeps_near_parts_apart)
     }
 }
 
-TEST(tetmesh_says_what_is_wrong)
+TEST(tetmesh_reports_errors)
 {
     sup_context context = shape_context(1);
     sup_tetmesh_def def = sup_default_tetmesh_def();
@@ -335,7 +337,7 @@ TEST(tetmesh_says_what_is_wrong)
     CHECK_TEXT(error.id, "lattice.size");
 }
 
-TEST(tetmesh_fills_the_human_in_one_piece)
+TEST(tetmesh_fills_the_human_with_one_component)
 {
     sup_context context = shape_context(2);
     sup_character *character = NULL;
@@ -351,7 +353,7 @@ TEST(tetmesh_fills_the_human_in_one_piece)
     check_mesh(&mesh);
     CHECK_NEAR(mesh.tet_count, 5000, 250);
     CHECK_EQ(mesh.component_count, 1);
-    CHECK_EQ(mesh.report.bare, 0);
+    CHECK_EQ(mesh.report.empty_shells, 0);
     CHECK_MSG(mesh.report.angle_min > 8.0 && mesh.report.angle_max < 170.0, "angles %g to %g", mesh.report.angle_min,
               mesh.report.angle_max);
     CHECK_NEAR(mesh.report.volume, mesh.report.solid_volume, 0.1 * mesh.report.solid_volume);

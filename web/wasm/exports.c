@@ -135,7 +135,7 @@ const float *SUP_WEB(sup_web_node_rest)(const sup_character *c, int32_t node)
 void SUP_WEB(sup_web_primitive)(const sup_character *c, int32_t part, int32_t numbers[9])
 {
     const sup_primitive *p = &c->primitives[part];
-    int32_t all[9] = {p->node,         p->mesh,         p->primitive,      p->skin,          p->material,
+    int32_t all[9] = {p->node,         p->mesh,         p->index_in_mesh,      p->skin,          p->material,
                       p->vertex_first, p->vertex_count, p->triangle_first, p->triangle_count};
     memcpy(numbers, all, sizeof all);
 }

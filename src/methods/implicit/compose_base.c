@@ -1,3 +1,4 @@
-/* compose_base.c - the kernels for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
+/* compose_base.c - the kernels for the baseline instruction set of the target: SSE2, NEON, WASM SIMD or scalar
+ * floats. */
 #define SUP_KERNEL(name) name##_base
 #include "methods/implicit/compose_kernel.h"

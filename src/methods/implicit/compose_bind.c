@@ -1,4 +1,4 @@
-/* compose_bind.c - tables, controllers, the tree and the muscles of a character as arrays of its model.
+/* compose_bind.c - writes the operator tables, controllers, composition tree and muscles of a character into its model.
  *
  * Based on: [vaillant2014iso] section 4.1. */
 #include "methods/implicit/compose_bind.h"
@@ -23,12 +23,13 @@ typedef struct binding {
     sup_tree_field *fields; /* [field_count] */
     int64_t skin_count;
     const float *skin;                     /* [skin_count*3] */
-    int32_t table_of[SUP_SETUP_OPERATORS]; /* table of an operator, -1 when no joint uses it */
+    int32_t table_of[SUP_SETUP_OPERATORS]; /* table of an operator, -1 if no joint uses it */
     int32_t table_count;
 } binding;
 
-/* What the joints between a field and its parent are told: the nearest one that was told something decides. */
-static sup_setup_joint choice_of(const binding *b, int32_t field)
+/* Operator and controller of the joints between a field and its parent: the nearest joint with an explicit choice
+ * wins. */
+static sup_setup_joint joint_choice(const binding *b, int32_t field)
 {
     const sup_fields *fields = &b->bound->fields;
     int32_t parent = b->bound->field_parent[field], last = parent >= 0 ? fields->fields[parent].joint : -1;
@@ -52,30 +53,30 @@ static void describe_field(binding *b, int32_t field)
 {
     const sup_bone_field *record = &b->bound->fields.fields[field];
     sup_tree_field *f = &b->fields[field];
-    int32_t part_count = b->bound->partition.part_count, muscle = field - part_count;
-    sup_setup_joint choice = muscle >= 0 ? b->setup->muscle_joints[muscle] : choice_of(b, field);
+    int32_t region_count = b->bound->regions.region_count, muscle = field - region_count;
+    sup_setup_joint choice = muscle >= 0 ? b->setup->muscle_joints[muscle] : joint_choice(b, field);
     *f = (sup_tree_field){.parent = b->bound->field_parent[field], .size = (double)record->radius};
     f->table = choice.op >= 0 ? choice.op : SUP_OPERATOR_CONTACT;
-    /* Bulges start at small angles (figure 4 b); a muscle is one with its limb. */
+    /* Bulges start at small angles (figure 4 b); a muscle blends with its limb. */
     f->controller = choice.controller >= 0             ? choice.controller
                     : muscle >= 0                      ? preset_named("none")
                     : f->table == SUP_OPERATOR_CONTACT ? SUP_CONTROLLER_ELBOW
                                                        : preset_named("finger");
     f->first = muscle >= 0 || f->table != SUP_OPERATOR_CONTACT;
-    for (int32_t axis = 0; axis < 3; axis++) { /* the middle of its grid */
-        f->place[axis] = (double)record->from_grid[4 * axis + 3];
+    for (int32_t axis = 0; axis < 3; axis++) { /* centre of its grid */
+        f->position[axis] = (double)record->from_grid[4 * axis + 3];
         for (int32_t k = 0; k < 3; k++)
-            f->place[axis] += 0.5 * (record->size[k] - 1) * (double)record->from_grid[4 * axis + k];
+            f->position[axis] += 0.5 * (record->size[k] - 1) * (double)record->from_grid[4 * axis + k];
     }
 }
 
-/* Builds the tables that are used, and turns operators into tables. */
+/* Builds the tables that are used and replaces operator indices by table indices. */
 static sup_result add_tables(const sup_context *context, binding *b, sup_error *error)
 {
     int32_t field_count = b->bound->fields.field_count;
     sup_profile profiles[SUP_SETUP_OPERATORS];
     for (int32_t op = 0; op < SUP_SETUP_OPERATORS; op++) {
-        bool used = op == SUP_OPERATOR_CONTACT; /* brothers */
+        bool used = op == SUP_OPERATOR_CONTACT; /* used between siblings */
         for (int32_t f = 0; f < field_count && !used; f++)
             used = b->fields[f].table == op;
         b->table_of[op] = used ? b->table_count : -1;
@@ -108,7 +109,7 @@ static sup_result add_curves(binding *b, sup_error *error)
         int32_t joint = s->swell_joint[m];
         if (joint < 0) continue;
         muscle[found] =
-            (sup_compose_muscle){b->bound->partition.part_count + m, joint, b->rig->joint_parent[joint], found};
+            (sup_compose_muscle){b->bound->regions.region_count + m, joint, b->rig->joint_parent[joint], found};
         memcpy(curve + (size_t)found * SUP_CONTROLLER_SIZE, s->swell[m], sizeof s->swell[m]);
         found++;
     }
@@ -120,7 +121,7 @@ static sup_result add_curves(binding *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Where a field meets the one above it: its joint; and how far the skin is from it. */
+/* Position of the joint between a field and its parent, and its distance from the skin. */
 static void set_pivot(const binding *b, int32_t field, float pivot[4])
 {
     sup_mat34 bind = b->rig->joint_bind[b->bound->fields.fields[field].joint];
@@ -134,27 +135,28 @@ static void set_pivot(const binding *b, int32_t field, float pivot[4])
 
 static sup_result add_tree(const sup_context *context, binding *b, sup_arena *arena, sup_error *error)
 {
-    const int32_t count = b->bound->fields.field_count, brothers[2] = {0, SUP_CONTROLLER_ELBOW};
+    const int32_t count = b->bound->fields.field_count, siblings[2] = {0, SUP_CONTROLLER_ELBOW};
     int64_t between = count > 1 ? count - 1 : 0;
     int32_t *leaves = sup_model_add(b->builder, "compose.leaf", SUP_ARRAY_INT32, count);
     sup_compose_node *nodes = sup_model_add(b->builder, "compose.node", SUP_ARRAY_INT32, between * NODE_INTS);
-    int32_t *meets = sup_arena_alloc(arena, (size_t)count, sizeof *meets), bends = 0;
-    if (leaves == NULL || nodes == NULL || meets == NULL) return sup_fail_memory(error, "the tree of the fields");
+    int32_t *parent_node = sup_arena_alloc(arena, (size_t)count, sizeof *parent_node), bends = 0;
+    if (leaves == NULL || nodes == NULL || parent_node == NULL) return sup_fail_memory(error, "the composition tree");
     b->compose->leaves = leaves;
     b->compose->nodes = nodes;
-    sup_result result = sup_tree_build(context, b->fields, count, brothers, leaves, nodes, meets, error);
+    sup_result result =
+        sup_composition_tree_build(context, b->fields, count, siblings, leaves, nodes, parent_node, error);
     if (result != SUP_OK) return result;
-    for (int32_t f = 0; f < b->bound->partition.part_count; f++)
-        bends += meets[f] >= 0 ? 1 : 0;
+    for (int32_t f = 0; f < b->bound->regions.region_count; f++)
+        bends += parent_node[f] >= 0 ? 1 : 0;
     sup_compose_bend *bend = sup_model_add(b->builder, "compose.bend", SUP_ARRAY_INT32, (int64_t)bends * BEND_INTS);
     float *pivot = sup_model_add(b->builder, "compose.pivot", SUP_ARRAY_FLOAT, 4 * (int64_t)bends);
-    if (bend == NULL || pivot == NULL) return sup_fail_memory(error, "the tree of the fields");
+    if (bend == NULL || pivot == NULL) return sup_fail_memory(error, "the composition tree");
     b->compose->bends = bend;
     b->compose->pivots = pivot;
     b->compose->bend_count = bends;
     for (int32_t node = 0; node < count; node++)
-        for (int32_t f = 0; f < b->bound->partition.part_count; f++)
-            if (meets[f] == node) {
+        for (int32_t f = 0; f < b->bound->regions.region_count; f++)
+            if (parent_node[f] == node) {
                 *bend++ = (sup_compose_bend){node, f, b->bound->field_parent[f]};
                 set_pivot(b, f, pivot);
                 pivot += 4;
@@ -170,7 +172,7 @@ sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup,
     b.skin = skin;
     b.skin_count = skin_count;
     b.fields = sup_arena_alloc(arena, (size_t)bound->fields.field_count, sizeof *b.fields);
-    if (b.fields == NULL) return sup_fail_memory(error, "the tree of the fields");
+    if (b.fields == NULL) return sup_fail_memory(error, "the composition tree");
     *compose = (sup_compose){.fields = bound->fields};
     for (int32_t f = 0; f < bound->fields.field_count; f++)
         describe_field(&b, f);
@@ -182,7 +184,7 @@ sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup,
 static sup_result damaged(sup_error *error)
 {
     return sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
-                    "The model is damaged: the tree of its fields does not fit together. Bind it again.");
+                    "The model is damaged: its composition tree is inconsistent. Bind it again.");
 }
 
 sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_compose *compose, sup_error *error)

@@ -1,4 +1,4 @@
-/* compose_bind.h (internal) - the composition of a character: made at bind, read back from a model. */
+/* compose_bind.h (internal) - the composition of a character: built at bind time, read back from a model. */
 #ifndef SUP_METHODS_IMPLICIT_COMPOSE_BIND_H
 #define SUP_METHODS_IMPLICIT_COMPOSE_BIND_H
 
@@ -11,7 +11,7 @@ sup_result sup_compose_bind(const sup_bind_input *input, const sup_setup *setup,
                             const float *skin, int32_t skin_count, sup_arena *arena, sup_model_builder *builder,
                             sup_compose *compose, sup_error *error);
 
-/* The composition of a model, which may come from a file; what passes is safe to pose and to evaluate. */
+/* Opens the composition of a model, which may come from a file; on success it is safe to pose and to evaluate. */
 sup_result sup_compose_open(const sup_model *model, int32_t joint_count, sup_compose *compose, sup_error *error);
 
 #endif

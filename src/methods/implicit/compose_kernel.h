@@ -1,11 +1,11 @@
-/* compose_kernel.h - a node of the composition tree at a block of points. Compiled once per instruction set, see
- * base/simd.h.
+/* compose_kernel.h - evaluates a node of the composition tree at a batch of points. Compiled once per instruction set,
+ * see base/simd.h.
  *
- * Based on: [vaillant2014iso] section 4.1. The gradient is that of g with d held still: d's own gradient would need
- * second derivatives of the fields, and it only matters where d changes quickly.
+ * Based on: [vaillant2014iso] section 4.1. The gradient is that of g with d held constant: the gradient of d would need
+ * second derivatives of the fields and matters only where d changes quickly.
  *
- * Deviates: in the fold of a joint d does not follow the angle of the gradients, which is anything near the axes of the
- * limbs, but is even until a line before the joint (sup_compose_fold). */
+ * Deviates: in the fold of a joint d does not depend on the angle of the gradients, which is ill-defined near the axes
+ * of the limbs; it is constant up to a line in front of the joint (sup_compose_fold). */
 #include "base/simd.h"
 #include "methods/implicit/compose_internal.h"
 #include "methods/implicit/gather_kernel.h"
@@ -14,13 +14,13 @@
 
 static inline sup_wide clamp(sup_wide x, float low, float high)
 {
-    /* Not a number becomes the lower end. */
+    /* NaN becomes the lower end. */
     x = sup_wide_select(sup_wide_less(sup_wide_splat(low), x), x, sup_wide_splat(low));
     return sup_wide_select(sup_wide_less(x, sup_wide_splat(high)), x, sup_wide_splat(high));
 }
 
-/* Towards zero; for numbers that fit. */
-static inline sup_mask to_whole(sup_wide x)
+/* Truncates towards zero; the values must fit into int32. */
+static inline sup_mask to_int(sup_wide x)
 {
 #if SUP_LANES == 1
     return (int32_t)x;
@@ -29,7 +29,7 @@ static inline sup_mask to_whole(sup_wide x)
 #endif
 }
 
-static inline sup_wide from_whole(sup_mask x)
+static inline sup_wide to_float(sup_mask x)
 {
 #if SUP_LANES == 1
     return (float)x;
@@ -38,7 +38,7 @@ static inline sup_wide from_whole(sup_mask x)
 #endif
 }
 
-static inline sup_wide take(const float *from, sup_mask index)
+static inline sup_wide gather(const float *from, sup_mask index)
 {
 #if SUP_LANES == 1
     return from[index];
@@ -79,7 +79,7 @@ static inline sup_wide dot(const sup_wide *a, const sup_wide *b)
     return sup_wide_fma(a[0], b[0], sup_wide_fma(a[1], b[1], a[2] * b[2]));
 }
 
-/* d of the angle between two gradients; one without length goes along with the other. */
+/* d from the angle between two gradients; an angle of 0 is used where one of them is zero. */
 static inline sup_wide depth_of(const float *controller, const lanes *a, const lanes *b)
 {
     sup_wide length = sup_wide_sqrt(dot(a->gradient, a->gradient)) * sup_wide_sqrt(dot(b->gradient, b->gradient));
@@ -87,13 +87,13 @@ static inline sup_wide depth_of(const float *controller, const lanes *a, const l
     sup_wide cosine = dot(a->gradient, b->gradient) / sup_wide_select(known, length, sup_wide_splat(1.0f));
     cosine = clamp(sup_wide_select(known, cosine, sup_wide_splat(1.0f)), -1.0f, 1.0f);
     sup_wide x = angle_of(cosine) * sup_wide_splat((SUP_CONTROLLER_SIZE - 1) / 3.14159265f);
-    sup_mask i = to_whole(clamp(x, 0.0f, SUP_CONTROLLER_SIZE - 2));
-    sup_wide low = take(controller, i), high = take(controller + 1, i);
-    return clamp(sup_wide_fma(clamp(x - from_whole(i), 0.0f, 1.0f), high - low, low), 0.0f, 1.0f);
+    sup_mask i = to_int(clamp(x, 0.0f, SUP_CONTROLLER_SIZE - 2));
+    sup_wide low = gather(controller, i), high = gather(controller + 1, i);
+    return clamp(sup_wide_fma(clamp(x - to_float(i), 0.0f, 1.0f), high - low, low), 0.0f, 1.0f);
 }
 
-/* Where points are in the fold of the nearest joint: `end` is what sup_field_sides says; d of its contact. */
-static inline sup_wide fold_of(const sup_compose_meeting *m, const sup_field_points *points, int32_t k, lanes *end)
+/* d in the fold of the nearest joint, and the distance to its end (`end` of sup_field_sides). */
+static inline sup_wide fold_of(const sup_compose_node_input *m, const sup_field_points *points, int32_t k, lanes *end)
 {
     sup_wide nearest = sup_wide_splat(FLT_MAX), d = sup_wide_splat(0.0f);
     const sup_wide p[3] = {sup_wide_load(points->x + k), sup_wide_load(points->y + k), sup_wide_load(points->z + k)};
@@ -106,12 +106,12 @@ static inline sup_wide fold_of(const sup_compose_meeting *m, const sup_field_poi
         sup_mask nearer = sup_wide_less(square, nearest);
         nearest = sup_wide_select(nearer, square, nearest);
         const sup_wide out[3] = {sup_wide_splat(f->out[0]), sup_wide_splat(f->out[1]), sup_wide_splat(f->out[2])};
-        sup_wide left = dot(away, out) - sup_wide_splat(f->end);
+        sup_wide to_end = dot(away, out) - sup_wide_splat(f->end);
         sup_wide depth = sup_wide_splat(f->depth) *
-                         clamp(sup_wide_fma(left, sup_wide_splat(f->fade), sup_wide_splat(1.0f)), 0.0f, 1.0f);
+                         clamp(sup_wide_fma(to_end, sup_wide_splat(f->fade), sup_wide_splat(1.0f)), 0.0f, 1.0f);
         d = sup_wide_select(nearer, depth, d);
-        left = sup_wide_select(sup_wide_less(sup_wide_splat(0.0f), depth), left, sup_wide_splat(FLT_MAX));
-        end->value = sup_wide_select(nearer, left, end->value);
+        to_end = sup_wide_select(sup_wide_less(sup_wide_splat(0.0f), depth), to_end, sup_wide_splat(FLT_MAX));
+        end->value = sup_wide_select(nearer, to_end, end->value);
         for (int32_t c = 0; c < 3; c++)
             end->gradient[c] = sup_wide_select(nearer, out[c], end->gradient[c]);
     }
@@ -130,39 +130,39 @@ static inline spline spline_at(sup_wide x)
     return s;
 }
 
-/* Where a lookup is in a table, and how much of each node it takes. */
-typedef struct place {
+/* Position in an operator table, with interpolation weights. */
+typedef struct table_position {
     int32_t node[SUP_LANES];
-    sup_wide share; /* of the upper of two slices */
+    sup_wide slice_weight; /* weight of the upper of two slices */
     spline along, across;
-} place;
+} table_position;
 
-static inline place find_place(sup_wide f1, sup_wide f2, sup_wide d)
+static inline table_position find_table_position(sup_wide f1, sup_wide f2, sup_wide d)
 {
     const sup_wide cells = sup_wide_splat(SUP_OPERATOR_CELLS), half = sup_wide_splat(0.5f);
     sup_wide u = (f1 + f2) * cells, w = sup_wide_copy_sign(f1 - f2, sup_wide_splat(0.0f)) * cells;
-    sup_mask row = to_whole(u + half), column = to_whole(w + half);
+    sup_mask row = to_int(u + half), column = to_int(w + half);
     d = d * sup_wide_splat(SUP_OPERATOR_SLICES - 1);
-    sup_mask slice = to_whole(clamp(d, 0.0f, SUP_OPERATOR_SLICES - 2));
+    sup_mask slice = to_int(clamp(d, 0.0f, SUP_OPERATOR_SLICES - 2));
     sup_mask node = slice * SUP_OPERATOR_SLICE + row * SUP_OPERATOR_COLUMNS + column;
-    place p = {.share = d - from_whole(slice),
-               .along = spline_at(u - from_whole(row)),
-               .across = spline_at(w - from_whole(column))};
+    table_position p = {.slice_weight = d - to_float(slice),
+                        .along = spline_at(u - to_float(row)),
+                        .across = spline_at(w - to_float(column))};
     memcpy(p.node, &node, sizeof p.node);
     return p;
 }
 
 #if SUP_LANES == 1
 
-/* g and its derivatives by u and w, both in cells; see sup_operator_at. */
-static inline void look_up(const float *table, const place *p, sup_wide out[3])
+/* g and its derivatives with respect to u and w, both in cells; see sup_operator_at. */
+static inline void lookup(const float *table, const table_position *p, sup_wide out[3])
 {
     const float *from = table + p->node[0];
     out[0] = out[1] = out[2] = 0.0f;
     for (int32_t i = 0; i < 3; i++)
         for (int32_t j = 0; j < 3; j++) {
             const float *low = from + i * SUP_OPERATOR_COLUMNS + j;
-            float c = low[0] + p->share * (low[SUP_OPERATOR_SLICE] - low[0]);
+            float c = low[0] + p->slice_weight * (low[SUP_OPERATOR_SLICE] - low[0]);
             out[0] += p->along.value[i] * p->across.value[j] * c;
             out[1] += p->along.slope[i] * p->across.value[j] * c;
             out[2] += p->along.value[i] * p->across.slope[j] * c;
@@ -171,17 +171,19 @@ static inline void look_up(const float *table, const place *p, sup_wide out[3])
 
 #else
 
-/* Products along w of points k, k + 4, ...: four to be added up for each of value and two slopes. */
-static inline __attribute__((always_inline)) void add_rows(const float *table, const place *p, int32_t k, bool blend,
-                                                           sup_wide across, sup_wide across_slope, sup_wide products[3])
+/* Products along w of points k, k + 4, ...: groups of four lanes are added up later for the value and two
+ * derivatives. */
+static inline __attribute__((always_inline)) void add_rows(const float *table, const table_position *p, int32_t k,
+                                                           bool blend, sup_wide across, sup_wide across_slope,
+                                                           sup_wide products[3])
 {
     const float *at[SUP_LANES / 4];
     for (int32_t i = 0; i < SUP_LANES / 4; i++)
         at[i] = table + p->node[4 * i + k];
-    sup_wide share = spread(p->share, k), sum = sup_wide_splat(0.0f), slope = sum;
+    sup_wide slice_weight = spread(p->slice_weight, k), sum = sup_wide_splat(0.0f), slope = sum;
     for (size_t i = 0; i < 3; i++) {
         sup_wide c = load_rows(at, i * SUP_OPERATOR_COLUMNS);
-        if (blend) c = sup_wide_fma(share, load_rows(at, i * SUP_OPERATOR_COLUMNS + SUP_OPERATOR_SLICE) - c, c);
+        if (blend) c = sup_wide_fma(slice_weight, load_rows(at, i * SUP_OPERATOR_COLUMNS + SUP_OPERATOR_SLICE) - c, c);
         sum = sup_wide_fma(spread(p->along.value[i], k), c, sum);
         slope = sup_wide_fma(spread(p->along.slope[i], k), c, slope);
     }
@@ -190,33 +192,33 @@ static inline __attribute__((always_inline)) void add_rows(const float *table, c
     products[2] = sum * across_slope;
 }
 
-static inline __attribute__((always_inline)) void look_up_in(const float *table, const place *p, bool blend,
-                                                             sup_wide out[3])
+static inline __attribute__((always_inline)) void lookup_blended(const float *table, const table_position *p,
+                                                                 bool blend, sup_wide out[3])
 {
     sup_wide across[4], across_slope[4], products[4][3];
-    turn_weights(p->across.value, across);
-    turn_weights(p->across.slope, across_slope);
+    transpose_weights(p->across.value, across);
+    transpose_weights(p->across.slope, across_slope);
     add_rows(table, p, 0, blend, across[0], across_slope[0], products[0]);
     add_rows(table, p, 1, blend, across[1], across_slope[1], products[1]);
     add_rows(table, p, 2, blend, across[2], across_slope[2], products[2]);
     add_rows(table, p, 3, blend, across[3], across_slope[3], products[3]);
     for (int32_t i = 0; i < 3; i++)
-        out[i] = add_up(products[0][i], products[1][i], products[2][i], products[3][i]);
+        out[i] = add_quads(products[0][i], products[1][i], products[2][i], products[3][i]);
 }
 
-/* g and its derivatives by u and w, both in cells; see sup_operator_at. Most limbs meet without a contact: one slice is all
- * then, with the same bits. */
-static inline void look_up(const float *table, const place *p, sup_wide out[3])
+/* g and its derivatives with respect to u and w, both in cells; see sup_operator_at. Most limbs join without a contact:
+ * then one slice suffices, with the same bits. */
+static inline void lookup(const float *table, const table_position *p, sup_wide out[3])
 {
-    if (sup_mask_bits(sup_wide_less(sup_wide_splat(0.0f), p->share)) == 0)
-        look_up_in(table, p, false, out);
+    if (sup_mask_bits(sup_wide_less(sup_wide_splat(0.0f), p->slice_weight)) == 0)
+        lookup_blended(table, p, false, out);
     else
-        look_up_in(table, p, true, out);
+        lookup_blended(table, p, true, out);
 }
 
 #endif
 
-static inline void put(sup_mask mask, const lanes *from, sup_field_samples *to, int32_t k)
+static inline void store_masked(sup_mask mask, const lanes *from, sup_field_samples *to, int32_t k)
 {
     float *fields[4] = {to->value + k, to->x + k, to->y + k, to->z + k};
     const sup_wide values[4] = {from->value, from->gradient[0], from->gradient[1], from->gradient[2]};
@@ -224,21 +226,22 @@ static inline void put(sup_mask mask, const lanes *from, sup_field_samples *to, 
         sup_wide_store(fields[i], sup_wide_select(mask, values[i], sup_wide_load(fields[i])));
 }
 
-/* What a node says of sides: lanes of its right operand bring what they have, and its own contact counts if it is deeper. */
-static inline void take_sides(const lanes *left, const lanes *right, const lanes *end, sup_wide contact, int32_t k,
-                              const sup_compose_operand *b, sup_compose_operand *a)
+/* Combines the sides of two operands: lanes of the right operand replace those of the left, and the contact of this
+ * node is kept if it is deeper. */
+static inline void combine_sides(const lanes *left, const lanes *right, const lanes *end, sup_wide contact, int32_t k,
+                                 const sup_compose_operand *b, sup_compose_operand *a)
 {
     const sup_wide one = sup_wide_splat(1.0f), half = sup_wide_splat(0.5f);
-    sup_wide mine = sup_wide_load(a->mine + k), there = sup_wide_load(b->mine + k);
-    sup_mask in_right = sup_wide_less(half, there), in_any = in_right | sup_wide_less(half, mine);
-    sup_wide_store(a->mine + k, sup_wide_select(in_right, one, mine));
+    sup_wide own_mask = sup_wide_load(a->own_mask + k), there = sup_wide_load(b->own_mask + k);
+    sup_mask in_right = sup_wide_less(half, there), in_any = in_right | sup_wide_less(half, own_mask);
+    sup_wide_store(a->own_mask + k, sup_wide_select(in_right, one, own_mask));
     float *deepest = a->sides.contact + k;
-    if (b->meets) {
+    if (b->in_contact) {
         lanes side = load_lanes(&b->sides.side, k), until = load_lanes(&b->sides.end, k);
-        put(in_right, &side, &a->sides.side, k);
-        put(in_right, &until, &a->sides.end, k);
+        store_masked(in_right, &side, &a->sides.side, k);
+        store_masked(in_right, &until, &a->sides.end, k);
         sup_wide_store(deepest, sup_wide_select(in_right, sup_wide_load(b->sides.contact + k), sup_wide_load(deepest)));
-        a->meets = true;
+        a->in_contact = true;
     }
     contact = sup_wide_select(in_any, contact, sup_wide_splat(0.0f));
     sup_mask deeper = sup_wide_less(sup_wide_load(deepest), contact);
@@ -248,13 +251,13 @@ static inline void take_sides(const lanes *left, const lanes *right, const lanes
     side.value = sign * (left->value - right->value);
     for (int32_t c = 0; c < 3; c++)
         side.gradient[c] = sign * (left->gradient[c] - right->gradient[c]);
-    put(deeper, &side, &a->sides.side, k);
-    put(deeper, end, &a->sides.end, k);
+    store_masked(deeper, &side, &a->sides.side, k);
+    store_masked(deeper, end, &a->sides.end, k);
     sup_wide_store(deepest, sup_wide_select(deeper, contact, sup_wide_load(deepest)));
-    a->meets = true;
+    a->in_contact = true;
 }
 
-static void combine(const sup_compose_meeting *m, const sup_field_points *points, bool sides,
+static void combine(const sup_compose_node_input *m, const sup_field_points *points, bool sides,
                     const sup_compose_operand *b, sup_compose_operand *a)
 {
     const sup_wide zero = sup_wide_splat(0.0f), one = sup_wide_splat(1.0f), cells = sup_wide_splat(SUP_OPERATOR_CELLS);
@@ -268,11 +271,11 @@ static void combine(const sup_compose_meeting *m, const sup_field_points *points
             sup_wide fold = fold_of(m, points, k, &end);
             d = sup_wide_select(sup_wide_less(d, fold), fold, d);
         }
-        place p = find_place(f1, f2, d);
-        look_up(m->table, &p, g);
+        table_position p = find_table_position(f1, f2, d);
+        lookup(m->table, &p, g);
         sup_wide by_w = sup_wide_copy_sign(one, f1 - f2) * g[2], by_1 = cells * (g[1] + by_w),
                  by_2 = cells * (g[1] - by_w);
-        /* Where only one is felt the result is that one, to the last bit: g(f, 0) = f, eq. (1). */
+        /* Where only one operand is nonzero the result equals it exactly: g(f, 0) = f, eq. (1). */
         sup_wide value = sup_wide_select(only_right, f2, clamp(g[0], 0.0f, 1.0f)), gradient[3];
         value = sup_wide_select(only_left, f1, value);
         for (int32_t c = 0; c < 3; c++) {
@@ -283,7 +286,7 @@ static void combine(const sup_compose_meeting *m, const sup_field_points *points
         if (sides) {
             sup_wide weaker = sup_wide_select(sup_wide_less(f1, f2), f1, f2);
             sup_wide contact = d * clamp(sup_wide_splat(4.0f) * weaker - one, 0.0f, 1.0f);
-            take_sides(&left, &right, &end, contact, k, b, a);
+            combine_sides(&left, &right, &end, contact, k, b, a);
         }
         sup_wide_store(a->samples.value + k, value);
         sup_wide_store(a->samples.x + k, gradient[0]);
@@ -292,19 +295,19 @@ static void combine(const sup_compose_meeting *m, const sup_field_points *points
     }
 }
 
-static uint32_t boxes_that_meet(const float *boxes, int32_t stride, const float *block)
+static uint32_t overlapping_boxes(const float *boxes, int32_t stride, const float *bounds)
 {
     uint32_t bits = 0;
     for (int32_t i = 0; i < SUP_FIELD_LANES; i += SUP_LANES) {
-        sup_mask meet = ~(sup_mask){0};
+        sup_mask overlap = ~(sup_mask){0};
         for (int32_t axis = 0; axis < 3; axis++) {
             const float *low = boxes + axis * (int64_t)stride + i, *high = low + 3 * (int64_t)stride;
-            meet &= sup_wide_less(sup_wide_load(low), sup_wide_splat(block[3 + axis]));
-            meet &= sup_wide_less(sup_wide_splat(block[axis]), sup_wide_load(high));
+            overlap &= sup_wide_less(sup_wide_load(low), sup_wide_splat(bounds[3 + axis]));
+            overlap &= sup_wide_less(sup_wide_splat(bounds[axis]), sup_wide_load(high));
         }
-        bits |= sup_mask_bits(meet) << i;
+        bits |= sup_mask_bits(overlap) << i;
     }
     return bits;
 }
 
-const sup_compose_kernels SUP_KERNEL(sup_compose_kernels) = {combine, boxes_that_meet};
+const sup_compose_kernels SUP_KERNEL(sup_compose_kernels) = {combine, overlapping_boxes};

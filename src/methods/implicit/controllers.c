@@ -1,7 +1,7 @@
-/* controllers.c - curves over an angle, from points.
+/* controllers.c - curves over an angle, interpolated from points.
  *
- * Based on: [vaillant2014iso] figure 4. Between points the curve is a cubic with the slopes of Fritsch and Butland's
- * monotone interpolation, so it has no corners and no overshoot. */
+ * Based on: [vaillant2014iso] figure 4. Between points the curve is a cubic Hermite spline with the slopes of Fritsch
+ * and Butland's monotone interpolation, so it is C1 and does not overshoot. */
 #include "methods/implicit/controllers.h"
 
 #include <math.h>
@@ -9,13 +9,13 @@
 static const double pi = 3.14159265358979323846;
 
 static const sup_controller_preset presets[SUP_CONTROLLER_PRESETS] = {
-    /* figure 4 (a): nothing up to a right angle, then contact */
+    /* figure 4 (a): no contact up to a right angle */
     {"elbow", "contact beyond a right angle", 2, {{90.0, 0.0}, {180.0, 1.0}}},
-    /* figure 4 (b): from small angles on */
-    {"finger", "contact and bulge from small angles on", 3, {{10.0, 0.0}, {70.0, 0.6}, {140.0, 1.0}}},
-    {"hip", "contact late: folds of wide limbs stay shallow", 2, {{120.0, 0.0}, {180.0, 1.0}}},
-    {"early", "contact from 45 degrees on: deep folds", 2, {{45.0, 0.0}, {135.0, 1.0}}},
-    {"none", "never a contact: the clean union", 1, {{0.0, 0.0}}},
+    /* figure 4 (b): contact from small angles on */
+    {"finger", "contact and bulge from small angles", 3, {{10.0, 0.0}, {70.0, 0.6}, {140.0, 1.0}}},
+    {"hip", "contact only at large angles: shallow folds of wide limbs", 2, {{120.0, 0.0}, {180.0, 1.0}}},
+    {"early", "contact from 45 degrees: deep folds", 2, {{45.0, 0.0}, {135.0, 1.0}}},
+    {"none", "no contact: the clean union", 1, {{0.0, 0.0}}},
 };
 
 const sup_controller_preset *sup_controller_preset_at(int32_t index)
@@ -23,24 +23,24 @@ const sup_controller_preset *sup_controller_preset_at(int32_t index)
     return index >= 0 && index < SUP_CONTROLLER_PRESETS ? &presets[index] : NULL;
 }
 
-/* Slope at a point between two pieces: 0 at turns, else between their slopes. */
+/* Slope at a point between two intervals: 0 at extrema, else a weighted harmonic mean. */
 static double slope_between(double left, double right, double left_width, double right_width)
 {
     if (left * right <= 0.0) return 0.0;
-    double share = (left_width + 2.0 * right_width) / (3.0 * (left_width + right_width));
-    return left * right / (share * right + (1.0 - share) * left);
+    double weight = (left_width + 2.0 * right_width) / (3.0 * (left_width + right_width));
+    return left * right / (weight * right + (1.0 - weight) * left);
 }
 
-static double piece_slope(const sup_controller_point *points, int32_t i)
+static double interval_slope(const sup_controller_point *points, int32_t i)
 {
     return (points[i + 1].value - points[i].value) / (points[i + 1].angle - points[i].angle);
 }
 
 static double slope_at(const sup_controller_point *points, int32_t count, int32_t i)
 {
-    if (i == 0 || i == count - 1) return 0.0; /* level outside */
-    return slope_between(piece_slope(points, i - 1), piece_slope(points, i), points[i].angle - points[i - 1].angle,
-                         points[i + 1].angle - points[i].angle);
+    if (i == 0 || i == count - 1) return 0.0; /* constant outside */
+    return slope_between(interval_slope(points, i - 1), interval_slope(points, i),
+                         points[i].angle - points[i - 1].angle, points[i + 1].angle - points[i].angle);
 }
 
 bool sup_controller_make(const sup_controller_point *points, int32_t count, float *curve)
@@ -50,17 +50,17 @@ bool sup_controller_make(const sup_controller_point *points, int32_t count, floa
         if (!(points[i].angle >= 0.0 && points[i].angle <= 180.0 && isfinite(points[i].value)) ||
             (i > 0 && !(points[i].angle > points[i - 1].angle)))
             return false;
-    int32_t piece = 0;
+    int32_t interval = 0;
     for (int32_t k = 0; k < SUP_CONTROLLER_SIZE; k++) {
         double angle = 180.0 * k / (SUP_CONTROLLER_SIZE - 1);
-        while (piece + 2 < count && points[piece + 1].angle <= angle)
-            piece++;
-        const sup_controller_point *a = &points[piece], *b = &points[piece + 1 < count ? piece + 1 : piece];
+        while (interval + 2 < count && points[interval + 1].angle <= angle)
+            interval++;
+        const sup_controller_point *a = &points[interval], *b = &points[interval + 1 < count ? interval + 1 : interval];
         double value = angle <= a->angle ? a->value : b->value;
         if (angle > a->angle && angle < b->angle) {
             double width = b->angle - a->angle, t = (angle - a->angle) / width, s = 1.0 - t;
             value = s * s * (1.0 + 2.0 * t) * a->value + t * t * (1.0 + 2.0 * s) * b->value +
-                    width * s * t * (s * slope_at(points, count, piece) - t * slope_at(points, count, piece + 1));
+                    width * s * t * (s * slope_at(points, count, interval) - t * slope_at(points, count, interval + 1));
         }
         curve[k] = (float)value;
     }

@@ -1,4 +1,4 @@
-/* field.c - which kernels this processor runs. */
+/* field.c - selects the field kernels for this processor. */
 #include "methods/implicit/field.h"
 
 #include "base/simd.h"

@@ -1,3 +1,3 @@
-/* field_base.c - the kernels for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
+/* field_base.c - the kernels for the baseline instruction set of the target: SSE2, NEON, WASM SIMD or scalar floats. */
 #define SUP_KERNEL(name) name##_base
 #include "methods/implicit/field_kernel.h"

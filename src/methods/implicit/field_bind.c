@@ -1,25 +1,25 @@
-/* field_bind.c - the fields of a rig's bones, stage by stage, and how well they fit. */
+/* field_bind.c - builds the fields of a rig's bones stage by stage, and measures how well they fit. */
 #include "methods/implicit/field_bind.h"
 
 #include "bind/model.h"
 #include "methods/implicit/field_build.h"
 
 static const double DEFAULT_GRID = 8.0, DEFAULT_MEMORY = 40e6;
-enum { BLOCK_GRAIN = 8 };
+enum { BATCH_GRAIN = 8 };
 
 /* --- Report --- */
 
 typedef struct measuring {
     const sup_fields_state *state;
-    float *value, *gradient; /* [blocks*SUP_FIELD_LANES] largest value, and the length of its gradient */
-    int32_t block_count;
+    float *value, *gradient; /* [batch_count*SUP_FIELD_LANES] largest value, and the length of its gradient */
+    int32_t batch_count;
 } measuring;
 
-static void measure_blocks(void *work, int32_t begin, int32_t end, int32_t worker)
+static void measure_batches(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const measuring *m = work;
     const sup_fields *fields = &m->state->bound->fields;
-    const sup_partition_skin *skin = &m->state->def->skin;
+    const sup_region_skin *skin = &m->state->def->skin;
     sup_field_evaluate_fn *evaluate = sup_field_evaluator();
     SUP_UNUSED(worker);
     for (int32_t b = begin; b < end; b++) {
@@ -33,7 +33,7 @@ static void measure_blocks(void *work, int32_t begin, int32_t end, int32_t worke
             points.y[lane] = p[1];
             points.z[lane] = p[2];
         }
-        for (int32_t f = 0; f < m->state->bound->partition.part_count; f++) {
+        for (int32_t f = 0; f < m->state->bound->regions.region_count; f++) {
             evaluate(fields, f, fields->fields[f].to_grid, &points, &samples);
             for (int32_t lane = 0; lane < SUP_FIELD_LANES; lane++) {
                 if (!(samples.value[lane] > value[lane])) continue;
@@ -45,7 +45,7 @@ static void measure_blocks(void *work, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-static double mean_edge(const sup_partition_skin *skin)
+static double mean_edge(const sup_region_skin *skin)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < 3 * (int64_t)skin->triangle_count; i++) {
@@ -58,31 +58,31 @@ static double mean_edge(const sup_partition_skin *skin)
 
 static sup_result measure(sup_fields_state *s, sup_error *error)
 {
-    const sup_partition_skin *skin = &s->def->skin;
+    const sup_region_skin *skin = &s->def->skin;
     sup_fields_report *report = &s->bound->report;
-    measuring m = {.state = s, .block_count = (skin->vertex_count + SUP_FIELD_LANES - 1) / SUP_FIELD_LANES};
-    size_t lanes = (size_t)m.block_count * SUP_FIELD_LANES;
+    measuring m = {.state = s, .batch_count = (skin->vertex_count + SUP_FIELD_LANES - 1) / SUP_FIELD_LANES};
+    size_t lanes = (size_t)m.batch_count * SUP_FIELD_LANES;
     m.value = sup_arena_alloc(&s->scratch, lanes, sizeof(float));
     m.gradient = sup_arena_alloc(&s->scratch, lanes, sizeof(float));
     if (m.value == NULL || m.gradient == NULL) return sup_fail_memory(error, "the fields");
-    sup_parallel(s->input->context, m.block_count, BLOCK_GRAIN, measure_blocks, &m);
+    sup_parallel(s->input->context, m.batch_count, BATCH_GRAIN, measure_batches, &m);
     report->edge = mean_edge(skin);
     report->first_outside = -1;
     double sum = 0.0;
-    int32_t felt = 0;
+    int32_t measured = 0;
     for (int32_t v = 0; v < skin->vertex_count; v++) {
         if (!(m.value[v] > 0.0f) && report->outside++ == 0) report->first_outside = v;
         report->hidden += s->hidden[v];
         if (!(m.value[v] > 0.0f) || s->hidden[v]) continue;
-        /* Where the slope fades, at the ends of the compact map, it says nothing about distances. */
-        double slope = fmax((double)m.gradient[v], 0.1 / s->shapes[s->bound->partition.vertex_part[v]].radius);
+        /* Where the slope vanishes, at the ends of the compact map, it does not measure distance. */
+        double slope = fmax((double)m.gradient[v], 0.1 / s->shapes[s->bound->regions.vertex_region[v]].radius);
         double off = fabs((double)m.value[v] - 0.5) / slope / fmax(report->edge, 1e-30);
         sum += off * off;
-        felt++;
+        measured++;
         report->largest = fmax(report->largest, off);
     }
-    report->rms = felt > 0 ? sqrt(sum / felt) : 0.0;
-    for (int32_t p = 0; p < s->bound->partition.part_count; p++) {
+    report->rms = measured > 0 ? sqrt(sum / measured) : 0.0;
+    for (int32_t p = 0; p < s->bound->regions.region_count; p++) {
         report->capsules += !s->shapes[p].fitted;
         report->sample_count += s->bound->fits[p].count;
     }
@@ -95,26 +95,25 @@ static const char *joint_name(const sup_fields_state *s, int32_t joint)
     return rig->character->nodes[rig->joint_node[joint]].name;
 }
 
-static void tell(const sup_fields_state *s)
+static void log_report(const sup_fields_state *s)
 {
     const sup_context *context = s->input->context;
     const sup_fields_report *report = &s->bound->report;
-    const sup_partition *parts = &s->bound->partition;
+    const sup_skin_regions *regions = &s->bound->regions;
     sup_log(context, SUP_LOG_INFO,
-            "Fields: %d bones, %d samples, %.3g MB; the skin is %.2g edges from them (RMS), %.2g at most.",
-            parts->part_count, report->sample_count, 4e-6 * (double)s->bound->fields.node_count, report->rms,
+            "Fields: %d bones, %d samples, %.3g MB; distance of the skin: %.2g edges RMS, %.2g maximum.",
+            regions->region_count, report->sample_count, 4e-6 * (double)s->bound->fields.node_count, report->rms,
             report->largest);
-    for (int32_t p = 0; p < parts->part_count; p++)
+    for (int32_t p = 0; p < regions->region_count; p++)
         if (!s->shapes[p].fitted)
-            sup_log(context, SUP_LOG_WARNING,
-                    "The skin of joint '%s' is not enough for a field of its shape: a capsule takes its place.",
-                    joint_name(s, parts->part_joint[p]));
+            sup_log(context, SUP_LOG_WARNING, "Joint '%s' has too little skin to fit a field to it: using a capsule.",
+                    joint_name(s, regions->region_joint[p]));
     if (report->outside > 0)
         sup_log(context, SUP_LOG_WARNING,
-                "%d of %d vertices lie outside of every bone's field and only follow their bone (the first one near "
+                "%d of %d vertices are outside of all fields and follow their bone rigidly (the first one near "
                 "joint '%s').",
                 report->outside, s->def->skin.vertex_count,
-                joint_name(s, parts->part_joint[parts->vertex_part[report->first_outside]]));
+                joint_name(s, regions->region_joint[regions->vertex_region[report->first_outside]]));
 }
 
 /* --- Fields --- */
@@ -131,25 +130,26 @@ static bool good_ellipsoid(const sup_rig *rig, const sup_field_ellipsoid *e)
 
 static sup_result make_shapes(sup_fields_state *s, sup_error *error)
 {
-    const sup_partition *parts = &s->bound->partition;
+    const sup_skin_regions *regions = &s->bound->regions;
     const sup_rig *rig = s->input->rig;
-    s->field_count = parts->part_count + s->def->extra_count;
+    s->field_count = regions->region_count + s->def->extra_count;
     s->shapes = sup_arena_alloc(&s->scratch, (size_t)s->field_count, sizeof(sup_field_shape));
     s->bound->field_parent = sup_arena_alloc(s->arena, (size_t)s->field_count, sizeof(int32_t));
     if (s->shapes == NULL || s->bound->field_parent == NULL) return sup_fail_memory(error, "the fields");
-    for (int32_t p = 0; p < parts->part_count; p++) {
-        s->shapes[p].joint = parts->part_joint[p];
-        s->bound->field_parent[p] = parts->part_parent[p];
+    for (int32_t p = 0; p < regions->region_count; p++) {
+        s->shapes[p].joint = regions->region_joint[p];
+        s->bound->field_parent[p] = regions->region_parent[p];
     }
     for (int32_t i = 0; i < s->def->extra_count; i++) {
         const sup_field_ellipsoid *extra = &s->def->extras[i];
         if (!good_ellipsoid(rig, extra))
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "implicit.ellipsoid", rig->character->name,
-                            "Ellipsoid %d has no joint of the rig, or its axes and radii are no ellipsoid's.", i);
-        int32_t field = parts->part_count + i, parent = -1;
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "implicit.ellipsoid", rig->character->name,
+                "Ellipsoid %d is invalid: it needs a joint of the rig, orthonormal axes and positive radii.", i);
+        int32_t field = regions->region_count + i, parent = -1;
         for (int32_t joint = extra->joint; joint >= 0 && parent < 0; joint = rig->joint_parent[joint])
-            for (int32_t p = 0; p < parts->part_count; p++)
-                if (parts->part_joint[p] == joint) parent = p;
+            for (int32_t p = 0; p < regions->region_count; p++)
+                if (regions->region_joint[p] == joint) parent = p;
         s->shapes[field].joint = extra->joint;
         s->shapes[field].ellipsoid = extra;
         s->bound->field_parent[field] = parent;
@@ -160,7 +160,7 @@ static sup_result make_shapes(sup_fields_state *s, sup_error *error)
 static sup_result build_stages(sup_fields_state *s, sup_model_builder *builder, sup_error *error)
 {
     sup_result result =
-        sup_partition_create(s->input->context, s->input->rig, &s->def->skin, s->arena, &s->bound->partition, error);
+        sup_skin_regions_create(s->input->context, s->input->rig, &s->def->skin, s->arena, &s->bound->regions, error);
     if (result == SUP_OK) result = make_shapes(s, error);
     if (result == SUP_OK) result = sup_fields_skin(s, error);
     if (result == SUP_OK) result = sup_fields_caps(s, error);
@@ -180,11 +180,11 @@ sup_result sup_fields_build(const sup_bind_input *input, const sup_fields_def *d
     filled.samples = def->samples > 0 && def->samples < SUP_FIELD_SAMPLES ? def->samples : SUP_FIELD_SAMPLES;
     if (def->skin.triangle_count < 1)
         return sup_fail(error, SUP_ERROR_DATA, "implicit.skin", input->rig->character->name,
-                        "The character has no skin that a field could be made of.");
+                        "The character has no skin triangles to fit fields to.");
     sup_fields_state s = {.input = input, .def = &filled, .arena = arena, .bound = bound};
     s.scratch = sup_arena_create(&input->context->allocator);
     sup_result result = build_stages(&s, builder, error);
-    if (result == SUP_OK) tell(&s);
+    if (result == SUP_OK) log_report(&s);
     if (s.has_bvh) sup_bvh_free(&s.bvh);
     if (s.has_adjacency) sup_adjacency_destroy(&s.adjacency);
     sup_arena_destroy(&s.scratch);

@@ -1,4 +1,4 @@
-/* field_build.h - what the stages of building fields hand to each other. */
+/* field_build.h - data passed between the stages of building fields. */
 #ifndef SUP_METHODS_IMPLICIT_FIELD_BUILD_H
 #define SUP_METHODS_IMPLICIT_FIELD_BUILD_H
 
@@ -9,31 +9,31 @@
 #include "methods/implicit/samples.h"
 
 enum {
-    SUP_FIELD_CAPS = 64, /* of all openings of a part */
-    SUP_FIELD_FIRST = 72 /* samples of the first round beside them */
+    SUP_FIELD_CAPS = 64, /* maximum number of caps of a region */
+    SUP_FIELD_FIRST = 72 /* samples of the first fit, without caps */
 };
 
-/* One field on its way. */
+/* One field during the build. */
 typedef struct sup_field_shape {
     int32_t joint;
-    const sup_field_ellipsoid *ellipsoid; /* or NULL: of a part */
-    /* Caps of a part. */
+    const sup_field_ellipsoid *ellipsoid; /* NULL: field of a region */
+    /* Caps of a region. */
     int32_t cap_count;
     sup_sample caps[SUP_FIELD_CAPS];
     /* Fit. */
-    bool fitted; /* else a capsule around the part's segments, or an ellipsoid */
+    bool fitted; /* else a capsule around the region's segments, or an ellipsoid */
     sup_fit_lanes lanes;
-    float *lane_floats;  /* those of `lanes` */
-    int32_t core_count;  /* caps and samples of the part itself */
-    float *core;         /* [core_count*3] where they are, file units */
-    sup_vec3d low, high; /* of the samples, along `axis` */
+    float *lane_floats;  /* storage of `lanes` */
+    int32_t core_count;  /* caps and first samples of the region itself */
+    float *core;         /* [core_count*3] their positions, file units */
+    sup_vec3d low, high; /* bounds of the samples along `axis` */
     double radius;       /* r */
     /* Grid. */
-    sup_vec3d axis[3], origin; /* origin: node 0 */
-    double cell;               /* distance of two nodes */
+    sup_vec3d axis[3], origin; /* origin: position of node 0 */
+    double cell;               /* node spacing */
     int32_t size[3];
-    float *raw;      /* [size] values of the fit, file units; then compact ones; then nodes */
-    int32_t from[3]; /* first node that is kept, and how many */
+    float *raw;      /* [size] values of the fit, file units; then compact values; then coefficients */
+    int32_t from[3]; /* first node that is kept, and number of kept nodes */
     int32_t kept[3];
     double depth;
 } sup_field_shape;
@@ -41,30 +41,30 @@ typedef struct sup_field_shape {
 typedef struct sup_fields_state {
     const sup_bind_input *input;
     const sup_fields_def *def;
-    sup_arena *arena;  /* of what stays */
-    sup_arena scratch; /* freed when the fields are there */
+    sup_arena *arena;  /* for results */
+    sup_arena scratch; /* freed when the fields are built */
     sup_fields_bound *bound;
     sup_bvh bvh;
     sup_adjacency adjacency;
     bool has_bvh, has_adjacency;
     sup_sampled_surface surface;
-    double *normals;         /* [vertex_count*3] outwards */
-    unsigned char *turned;   /* [vertex_count] the triangles there are inside out */
-    unsigned char *hidden;   /* [vertex_count] from the outside of its part */
-    unsigned char *border;   /* [vertex_count] beside another part */
-    int32_t *triangle_first; /* [part_count+1] into triangle_list */
-    int32_t *triangle_list;  /* triangles with a corner in a part, by part */
+    double *normals;         /* [vertex_count*3] outward */
+    unsigned char *flipped;  /* [vertex_count] the triangles there were inside out */
+    unsigned char *hidden;   /* [vertex_count] not visible from outside of its region */
+    unsigned char *border;   /* [vertex_count] next to another region */
+    int32_t *triangle_first; /* [region_count+1] into triangle_list */
+    int32_t *triangle_list;  /* triangles with a corner in a region, by region */
     int32_t field_count;
     sup_field_shape *shapes; /* [field_count] */
 } sup_fields_state;
 
-/* Whether a triangle has a corner in a part. */
-bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t part);
+/* Whether a triangle has a corner in a region. */
+bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t region);
 
-/* Distance from the caps and first samples of a part, and its bone. */
-double sup_fields_from_core(const sup_fields_state *state, int32_t part, sup_vec3d p);
+/* Distance from the caps, the first samples and the bone of a region. */
+double sup_fields_from_core(const sup_fields_state *state, int32_t region, sup_vec3d p);
 
-/* The stages. */
+/* Build stages. */
 sup_result sup_fields_skin(sup_fields_state *state, sup_error *error);
 sup_result sup_fields_caps(sup_fields_state *state, sup_error *error);
 sup_result sup_fields_fit(sup_fields_state *state, sup_error *error);

@@ -1,12 +1,11 @@
-/* field_check.c - the fields of a model, which may come from a file: what passes cannot be read out of bounds and cannot
- * give a number that is not finite. */
+/* field_check.c - validates the fields of a model that may come from a file: on success, evaluation stays in bounds and
+ * gives finite values. */
 #include "methods/implicit/field.h"
 
 #include <math.h>
 
-enum { LEAST_NODES = 5, MOST_NODES = 4096 };
-static const float LARGEST = 1e18f,
-                   LARGEST_NODE = 8.0f; /* a B-spline's coefficients are at most that far from 0 to 1 */
+enum { MIN_NODES = 5, MOST_NODES = 4096 };
+static const float LARGEST = 1e18f, LARGEST_NODE = 8.0f; /* upper bound of B-spline coefficients of values in [0, 1] */
 
 static bool good_numbers(const float *values, int64_t count, float largest)
 {
@@ -19,7 +18,7 @@ static bool good_record(const sup_bone_field *f, int32_t joint_count, int64_t no
 {
     int64_t nodes = 1;
     for (int k = 0; k < 3; k++) {
-        if (f->size[k] < LEAST_NODES || f->size[k] > MOST_NODES) return false;
+        if (f->size[k] < MIN_NODES || f->size[k] > MOST_NODES) return false;
         nodes *= f->size[k];
     }
     return f->joint >= 0 && f->joint < joint_count && f->first >= 0 && nodes <= INT32_MAX &&
@@ -43,7 +42,7 @@ sup_result sup_fields_open(const sup_model *model, int32_t joint_count, sup_fiel
         good = good_record(&found.fields[i], joint_count, nodes);
     if (!good || !good_numbers(found.nodes, nodes, LARGEST_NODE))
         return sup_fail(error, SUP_ERROR_FORMAT, "implicit.fields", "",
-                        "The model is damaged: its fields do not fit together. Bind it again.");
+                        "The model is damaged: its fields are inconsistent. Bind it again.");
     *fields = found;
     return SUP_OK;
 }

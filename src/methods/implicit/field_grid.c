@@ -4,22 +4,23 @@
 #include "methods/implicit/field_build.h"
 
 enum {
-    BORDER = 3,      /* empty layers around what is kept: two that must be 0, one for the B-spline's echo */
-    MOST_NODES = 512 /* along an axis */
+    BORDER = 3, /* empty layers around the kept nodes: two that must be 0, one for the ringing of the B-spline filter */
+    MAX_NODES = 512 /* along an axis */
 };
-static const double REACH = 1.15;    /* of a box beyond the samples, in radii */
-static const double FADE = 0.35;     /* of the radius: how far from the end of its box a field that goes on fades out */
-static const double FLARE = 0.5;     /* of what its skin is wider than its radius, that a part keeps in another */
-static const double BETWEEN = 0.4;   /* of the radius: the way on which what is between two parts becomes the other's */
-static const double STEEP = 3.0;     /* slope where a fit is cut off: what is well inside of its part stays as it is */
-static const double SMALLEST = 1e-5; /* compact values below are 0 */
+static const double REACH = 1.15; /* extension of the box beyond the samples, in radii */
+static const double FADE = 0.35;  /* width in radii over which a field fades out at the end of its box */
+static const double FLARE =
+    0.5; /* fraction of the skin's excess over the radius that a region keeps inside of another */
+static const double BLEND_WIDTH = 0.4; /* width in radii of the transition between two regions */
+static const double CUT_SLOPE = 3.0;   /* slope of the cut-off, which leaves values deep inside unchanged */
+static const double MIN_VALUE = 1e-5;  /* smaller compact values become 0 */
 
 double sup_field_map(double value, double radius, double depth)
 {
     double t = value / radius;
     if (value < 0.0 && depth > 0.0 && depth < radius) {
-        double share = value / depth;
-        t *= 1.0 + (radius / depth - 1.0) * share * share;
+        double fraction = value / depth;
+        t *= 1.0 + (radius / depth - 1.0) * fraction * fraction;
     }
     return sup_field_compact(t);
 }
@@ -33,7 +34,7 @@ static double edge_of(const sup_field_shape *shape, int32_t axis)
     return high[axis] - low[axis];
 }
 
-/* Bytes of all nodes when a radius has `grid` of them. */
+/* Bytes of all nodes with `grid` nodes per radius. */
 static double bytes_at(const sup_fields_state *s, double grid)
 {
     double sum = 0.0;
@@ -41,7 +42,7 @@ static double bytes_at(const sup_fields_state *s, double grid)
         const sup_field_shape *shape = &s->shapes[i];
         double product = sizeof(float), reach = shape->ellipsoid != NULL ? 0.0 : REACH;
         for (int32_t axis = 0; axis < 3; axis++)
-            product *= fmin(grid * (edge_of(shape, axis) / shape->radius + 2.0 * reach) + 1 + 2 * BORDER, MOST_NODES);
+            product *= fmin(grid * (edge_of(shape, axis) / shape->radius + 2.0 * reach) + 1 + 2 * BORDER, MAX_NODES);
         sum += product;
     }
     return sum;
@@ -53,7 +54,7 @@ static void set_box(sup_field_shape *shape, double grid)
     double reach = shape->ellipsoid != NULL ? 0.0 : REACH * shape->radius, longest = 0.0;
     for (int32_t axis = 0; axis < 3; axis++)
         longest = fmax(longest, edge_of(shape, axis) + 2.0 * reach);
-    shape->cell = fmax(shape->radius / grid, longest / (MOST_NODES - 2 * BORDER - 2));
+    shape->cell = fmax(shape->radius / grid, longest / (MAX_NODES - 2 * BORDER - 2));
     shape->origin = sup_v3(0.0, 0.0, 0.0);
     for (int32_t axis = 0; axis < 3; axis++) {
         double cells = ceil((edge_of(shape, axis) + 2.0 * reach) / shape->cell) + 2 * BORDER;
@@ -89,8 +90,8 @@ static double ellipsoid_value(const sup_field_shape *shape, sup_vec3d p)
     sup_vec3d d = sup_v3_sub(p, e->centre);
     double square = 0.0;
     for (int k = 0; k < 3; k++) {
-        double share = sup_v3_dot(d, e->axis[k]) / e->radius[k];
-        square += share * share;
+        double coordinate = sup_v3_dot(d, e->axis[k]) / e->radius[k];
+        square += coordinate * coordinate;
     }
     return (sqrt(square) - 1.0) * shape->radius;
 }
@@ -104,7 +105,7 @@ static void fill_row(const gridding *g, int32_t field, int32_t y, int32_t z, flo
             sup_vec3d p = node_at(shape, x, y, z);
             row[x] = (float)(shape->ellipsoid != NULL
                                  ? ellipsoid_value(shape, p)
-                                 : sup_partition_distance(&s->bound->partition, field, p, NULL) - shape->radius);
+                                 : sup_skin_regions_distance(&s->bound->regions, field, p, NULL) - shape->radius);
         }
         return;
     }
@@ -151,24 +152,24 @@ static sup_vec3d node_of(const sup_field_shape *shape, size_t i)
     return node_at(shape, (int32_t)(i % row), (int32_t)(i / row % rows), (int32_t)(i / (row * rows)));
 }
 
-/* Far from the samples an HRBF may become negative again. No inside of a part is farther than its radius from skin and
- * bone; where a fit says so, it is cut off there. */
+/* Far from the samples an HRBF may become negative again. No point inside of a region is farther than its radius from
+ * both skin and bone: values beyond that are cut off. */
 static void cut_off(const sup_fields_state *s, int32_t field)
 {
     const sup_field_shape *shape = &s->shapes[field];
     const size_t count = node_count(shape->size);
-    bool strays = false;
-    for (size_t i = 0; i < count && !strays; i++)
-        strays = shape->raw[i] < 0.0f && sup_fields_from_core(s, field, node_of(shape, i)) > shape->radius;
-    for (size_t i = 0; i < count && strays; i++) {
+    bool reaches_far = false;
+    for (size_t i = 0; i < count && !reaches_far; i++)
+        reaches_far = shape->raw[i] < 0.0f && sup_fields_from_core(s, field, node_of(shape, i)) > shape->radius;
+    for (size_t i = 0; i < count && reaches_far; i++) {
         if ((double)shape->raw[i] >= shape->radius) continue;
-        double beyond = STEEP * (sup_fields_from_core(s, field, node_of(shape, i)) - shape->radius);
+        double beyond = CUT_SLOPE * (sup_fields_from_core(s, field, node_of(shape, i)) - shape->radius);
         shape->raw[i] = (float)fmax((double)shape->raw[i], beyond);
     }
 }
 
-/* The sample of a part's own skin that is nearest to a point; caps come before them. */
-static sup_vec3d nearest_own(const sup_field_shape *shape, sup_vec3d p)
+/* The sample of a region's own skin nearest to a point; caps come first in `core`. */
+static sup_vec3d nearest_own_sample(const sup_field_shape *shape, sup_vec3d p)
 {
     const float x = (float)p.x, y = (float)p.y, z = (float)p.z;
     float nearest = INFINITY;
@@ -185,56 +186,59 @@ static sup_vec3d nearest_own(const sup_field_shape *shape, sup_vec3d p)
 
 typedef struct own_skin {
     const sup_fields_state *state;
-    int32_t part;
+    int32_t region;
 } own_skin;
 
 static bool is_own(void *user, int32_t triangle)
 {
     const own_skin *own = user;
-    return sup_fields_touches(own->state, triangle, own->part);
+    return sup_fields_touches(own->state, triangle, own->region);
 }
 
-/* How much a point, which is `width` radii from a part's bone and within `limit` from its skin, is another part's, in [0, 1]: 1
- * where skin of that is nearer by BETWEEN of the radius, 0 where that part's bone is not nearer, in its radii. */
-static double foreign(const sup_fields_state *s, int32_t field, sup_vec3d p, double width, double limit)
+/* How much a point, `width` radii from a region's bone and within `limit` of its skin, belongs to another region, in
+ * [0, 1]: 1 where skin of the other region is nearer by BLEND_WIDTH of the radius, 0 where the other region's bone is
+ * not nearer in units of its radius. */
+static double other_region_weight(const sup_fields_state *s, int32_t field, sup_vec3d p, double width, double limit)
 {
     own_skin own = {s, field};
     sup_bvh_nearest near = sup_bvh_closest(&s->bvh, p, limit);
     if (near.triangle < 0 || is_own(&own, near.triangle)) return 0.0;
-    int32_t part = s->bound->partition.vertex_part[s->def->skin.triangles[3 * (size_t)near.triangle]];
-    if (sup_partition_distance(&s->bound->partition, part, p, NULL) >= width * s->shapes[part].radius) return 0.0;
-    double farthest = near.distance + BETWEEN * s->shapes[field].radius;
-    sup_bvh_nearest mine = sup_bvh_closest_of(&s->bvh, p, fmin(farthest, limit), is_own, &own);
-    return mine.triangle < 0 ? 1.0 : fmin(1.0, (mine.distance - near.distance) / (BETWEEN * s->shapes[field].radius));
+    int32_t region = s->bound->regions.vertex_region[s->def->skin.triangles[3 * (size_t)near.triangle]];
+    if (sup_skin_regions_distance(&s->bound->regions, region, p, NULL) >= width * s->shapes[region].radius) return 0.0;
+    double farthest = near.distance + BLEND_WIDTH * s->shapes[field].radius;
+    sup_bvh_nearest own_nearest = sup_bvh_closest_of(&s->bvh, p, fmin(farthest, limit), is_own, &own);
+    return own_nearest.triangle < 0
+               ? 1.0
+               : fmin(1.0, (own_nearest.distance - near.distance) / (BLEND_WIDTH * s->shapes[field].radius));
 }
 
-/* In another part a field ends at its radius from the bone and FLARE of what its own skin is wider than that next to there. A
- * neck that goes on into the chin would hold it back when the head turns. */
-static void keep_to_own(const sup_fields_state *s, int32_t field)
+/* Inside another region a field ends at its radius from the bone plus FLARE of the excess of its own nearest skin over
+ * the radius. Otherwise a neck whose field continues into the chin would hold the chin back when the head turns. */
+static void limit_to_region(const sup_fields_state *s, int32_t field)
 {
     const sup_field_shape *shape = &s->shapes[field];
     const size_t count = node_count(shape->size);
     for (size_t i = 0; i < count; i++) {
         if ((double)shape->raw[i] >= shape->radius) continue;
         sup_vec3d p = node_of(shape, i);
-        double bone = sup_partition_distance(&s->bound->partition, field, p, NULL);
+        double bone = sup_skin_regions_distance(&s->bound->regions, field, p, NULL);
         if (bone - shape->radius <= fmax((double)shape->raw[i], 0.0)) continue;
-        sup_vec3d own = nearest_own(shape, p);
-        double wide = sup_partition_distance(&s->bound->partition, field, own, NULL) - shape->radius;
+        sup_vec3d own = nearest_own_sample(shape, p);
+        double wide = sup_skin_regions_distance(&s->bound->regions, field, own, NULL) - shape->radius;
         double beyond = bone - shape->radius - FLARE * fmax(0.0, wide);
         if (beyond <= (double)shape->raw[i]) continue;
-        double share = foreign(s, field, p, bone / shape->radius, sup_v3_distance(p, own));
-        shape->raw[i] += (float)(share * (beyond - (double)shape->raw[i]));
+        double weight = other_region_weight(s, field, p, bone / shape->radius, sup_v3_distance(p, own));
+        shape->raw[i] += (float)(weight * (beyond - (double)shape->raw[i]));
     }
 }
 
-/* From 0 at the border layers to 1 a way inside, smoothly. */
+/* Smoothstep from 0 at the border layers to 1 at `cells` inside. */
 static double fade(int32_t at, int32_t size, double cells)
 {
     double inside = (at < size - 1 - at ? at : size - 1 - at) - (BORDER - 1);
-    double share = inside / cells;
-    if (share <= 0.0) return 0.0;
-    return share >= 1.0 ? 1.0 : share * share * share * (10.0 + share * (6.0 * share - 15.0));
+    double t = inside / cells;
+    if (t <= 0.0) return 0.0;
+    return t >= 1.0 ? 1.0 : t * t * t * (10.0 + t * (6.0 * t - 15.0));
 }
 
 static void make_compact(sup_field_shape *shape)
@@ -247,15 +251,15 @@ static void make_compact(sup_field_shape *shape)
     if (!shape->fitted) shape->depth = shape->radius;
     for (int32_t k = 0; k < 3; k++) {
         shape->from[k] = shape->size[k];
-        shape->kept[k] = -1; /* the last, for now */
+        shape->kept[k] = -1; /* last node, for now */
     }
     for (size_t i = 0; i < count; i++) {
         const int32_t at[3] = {(int32_t)(i % row), (int32_t)(i / row % rows), (int32_t)(i / (row * rows))};
         double value = sup_field_map((double)shape->raw[i], shape->radius, shape->depth);
         for (int32_t k = 0; k < 3 && value > 0.0; k++)
             value *= fade(at[k], shape->size[k], cells);
-        shape->raw[i] = value > SMALLEST ? (float)value : 0.0f;
-        for (int32_t k = 0; k < 3 && value > SMALLEST; k++) {
+        shape->raw[i] = value > MIN_VALUE ? (float)value : 0.0f;
+        for (int32_t k = 0; k < 3 && value > MIN_VALUE; k++) {
             shape->from[k] = at[k] < shape->from[k] ? at[k] : shape->from[k];
             shape->kept[k] = at[k] > shape->kept[k] ? at[k] : shape->kept[k];
         }
@@ -264,7 +268,7 @@ static void make_compact(sup_field_shape *shape)
         int32_t from = shape->from[k] - BORDER, last = shape->kept[k] + BORDER;
         from = from < 0 ? 0 : from;
         last = last >= shape->size[k] ? shape->size[k] - 1 : last;
-        if (shape->kept[k] < 0) { /* nothing at all is felt */
+        if (shape->kept[k] < 0) { /* the field is 0 everywhere */
             from = 0;
             last = 2 * BORDER;
         }
@@ -279,9 +283,9 @@ static void filter_line(float *v, size_t stride, int32_t count, double *pivot, d
 {
     int32_t last = count - 3;
     for (int32_t i = 2; i <= last; i++) {
-        double before = i > 2 ? 1.0 / pivot[i - 1] : 0.0;
-        pivot[i] = 6.0 - before;
-        c[i] = 8.0 * (double)v[(size_t)i * stride] - (i > 2 ? before * c[i - 1] : 0.0);
+        double previous = i > 2 ? 1.0 / pivot[i - 1] : 0.0;
+        pivot[i] = 6.0 - previous;
+        c[i] = 8.0 * (double)v[(size_t)i * stride] - (i > 2 ? previous * c[i - 1] : 0.0);
     }
     for (int32_t i = last; i >= 2; i--) {
         c[i] = (c[i] - (i < last ? c[i + 1] : 0.0)) / pivot[i];
@@ -290,10 +294,10 @@ static void filter_line(float *v, size_t stride, int32_t count, double *pivot, d
     v[0] = v[stride] = v[(size_t)(count - 2) * stride] = v[(size_t)(count - 1) * stride] = 0.0f;
 }
 
-/* Moves what is kept to the front and makes coefficients of it. */
+/* Moves the kept nodes to the front and computes their coefficients. */
 static void make_nodes(sup_field_shape *shape)
 {
-    double pivot[MOST_NODES + 1], c[MOST_NODES + 1];
+    double pivot[MAX_NODES + 1], c[MAX_NODES + 1];
     const int32_t *kept = shape->kept;
     float *to = shape->raw;
     for (int32_t z = 0; z < kept[2]; z++)
@@ -317,7 +321,7 @@ static void finish_fields(void *work, int32_t begin, int32_t end, int32_t worker
     for (int32_t i = begin; i < end; i++) {
         if (g->state->shapes[i].fitted) {
             cut_off(g->state, i);
-            keep_to_own(g->state, i);
+            limit_to_region(g->state, i);
         }
         make_compact(&g->state->shapes[i]);
         make_nodes(&g->state->shapes[i]);

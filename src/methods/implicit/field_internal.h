@@ -4,7 +4,8 @@
 
 #include "methods/implicit/field.h"
 
-/* Floats of a centre of an HRBF as the kernel wants them: place, weight of r^3, and -3 times that of its gradient. */
+/* Floats of an HRBF centre as stored for the kernel: position, weight of r^3, and -3 times the weights of its
+ * gradient. */
 enum { SUP_FIT_FLOATS = 7 };
 
 /* An HRBF in float, in units of its own size: see hrbf.h. */
@@ -24,7 +25,7 @@ extern const sup_field_kernels sup_field_kernels_base;
 #if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
 extern const sup_field_kernels sup_field_kernels_avx2, sup_field_kernels_avx512;
 #endif
-/* The best this processor can run. */
+/* The fastest kernels that this processor supports. */
 const sup_field_kernels *sup_field_kernels_best(void);
 
 #endif

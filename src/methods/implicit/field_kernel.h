@@ -1,16 +1,16 @@
-/* field_kernel.h - fields and their fits at many points at a time. Compiled once per instruction set, see base/simd.h.
+/* field_kernel.h - evaluates fields and their fits at many points. Compiled once per instruction set, see base/simd.h.
  *
- * A quadratic B-spline needs 27 nodes around a point. Rows of nodes lie side by side in memory, so that three of them are
- * one load of four floats; gathers of single floats would be three times as many, and slow ones. Why quadratic: measured on
- * the built-in arm, 8 nodes to the radius, AVX-512, one core; gradients near the skin of one part turned by (RMS)
+ * A quadratic B-spline needs 27 nodes around a point. Nodes along x are contiguous in memory, so three of them are one
+ * load of four floats; gathers of single floats would be three times as many and slow. Why quadratic: measured on the
+ * built-in arm, 8 nodes per radius, AVX-512, one core; angle error of gradients near the skin of one region (RMS)
  *     trilinear 4.1 degrees, 5.8 ns a point; quadratic 0.9 degrees, 7.1 ns; cubic 0.7 degrees, 9.8 ns
- * and a trilinear field has jumps in its gradient. A row holds four lanes:
- * SUP_LANES / 4 points are looked at together, points k, k + 4, k + 8, k + 12 of a block, for k from 0 to 3. */
+ * and a trilinear field has a discontinuous gradient. A row of nodes takes four lanes: SUP_LANES / 4 points are
+ * processed together, points k, k + 4, k + 8, k + 12 of a batch, for k from 0 to 3. */
 #include "base/simd.h"
 #include "methods/implicit/gather_kernel.h"
 #include "methods/implicit/field_internal.h"
 
-/* Where the points of one vector of lanes lie in the grid. */
+/* Grid cells and weights of one vector of points. */
 typedef struct cell {
     int32_t first[SUP_LANES];           /* first of the 27 nodes */
     sup_wide weight[3][3], slope[3][3]; /* [axis][node] of the B-spline, and their derivatives */
@@ -24,8 +24,8 @@ static sup_wide to_axis(const float *row, sup_wide x, sup_wide y, sup_wide z)
         sup_wide_fma(sup_wide_splat(row[1]), y, sup_wide_fma(sup_wide_splat(row[2]), z, sup_wide_splat(row[3]))));
 }
 
-/* The node below and the weights along one axis; `at` within [0.5, size - 1.5]. Adds to `first`. */
-static void place(sup_wide at, int32_t size, int32_t stride, int32_t axis, cell *c)
+/* Lower node and weights along one axis; `at` within [0.5, size - 1.5]. Adds to `first`. */
+static void axis_weights(sup_wide at, int32_t size, int32_t stride, int32_t axis, cell *c)
 {
     float coordinate[SUP_LANES], rest[SUP_LANES];
     sup_wide_store(coordinate, at);
@@ -35,17 +35,17 @@ static void place(sup_wide at, int32_t size, int32_t stride, int32_t axis, cell 
         rest[lane] = coordinate[lane] - (float)node;
         c->first[lane] += (node - 1) * stride;
     }
-    const sup_wide half = sup_wide_splat(0.5f), t = sup_wide_load(rest), before = half - t, after = half + t;
-    c->weight[axis][0] = half * before * before;
+    const sup_wide half = sup_wide_splat(0.5f), t = sup_wide_load(rest), lower = half - t, upper = half + t;
+    c->weight[axis][0] = half * lower * lower;
     c->weight[axis][1] = sup_wide_splat(0.75f) - t * t;
-    c->weight[axis][2] = half * after * after;
-    c->slope[axis][0] = sup_wide_splat(0.0f) - before;
+    c->weight[axis][2] = half * upper * upper;
+    c->slope[axis][0] = sup_wide_splat(0.0f) - lower;
     c->slope[axis][1] = sup_wide_splat(-2.0f) * t;
-    c->slope[axis][2] = after;
+    c->slope[axis][2] = upper;
 }
 
-/* Finds the cells of SUP_LANES points; false when all of them are outside of the grid. Outside, a point is moved to the
- * border, where the field and its slope are 0. */
+/* Finds the cells of SUP_LANES points; returns false if all of them are outside of the grid. Points outside are moved
+ * to the border, where the field and its slope are 0. */
 static bool find_cells(const sup_bone_field *field, const float *map, sup_wide x, sup_wide y, sup_wide z, cell *c)
 {
     const sup_wide low = sup_wide_splat(0.5f);
@@ -56,21 +56,21 @@ static bool find_cells(const sup_bone_field *field, const float *map, sup_wide x
         sup_wide u = to_axis(map + 4 * (size_t)axis, x, y, z);
         sup_mask above = sup_wide_less(low, u), below = sup_wide_less(u, high);
         inside &= sup_mask_bits(sup_mask_and(above, below));
-        u = sup_wide_select(above, u, low); /* also for what is not a number */
+        u = sup_wide_select(above, u, low); /* also for NaN */
         at[axis] = sup_wide_select(sup_wide_less(u, high), u, high);
     }
     if (inside == 0) return false;
     for (int32_t lane = 0; lane < SUP_LANES; lane++)
         c->first[lane] = field->first;
-    place(at[0], field->size[0], 1, 0, c);
-    place(at[1], field->size[1], field->size[0], 1, c);
-    place(at[2], field->size[2], field->size[0] * field->size[1], 2, c);
+    axis_weights(at[0], field->size[0], 1, 0, c);
+    axis_weights(at[1], field->size[1], field->size[0], 1, c);
+    axis_weights(at[2], field->size[2], field->size[0] * field->size[1], 2, c);
     return true;
 }
 
 #if SUP_LANES == 1
 
-/* Value and slopes along the axes of the grid. */
+/* Value and derivatives along the axes of the grid. */
 static void interpolate(const cell *c, const float *nodes, const int32_t *size, sup_wide sums[4])
 {
     const size_t row = (size_t)size[0], slab = row * (size_t)size[1];
@@ -90,7 +90,8 @@ static void interpolate(const cell *c, const float *nodes, const int32_t *size, 
 
 #else
 
-/* Products of nodes and weights of points k, k + 4, ...: four to be added up for each of value and three slopes. */
+/* Products of nodes and weights of points k, k + 4, ...: groups of four lanes are added up later for the value and
+ * three derivatives. */
 static inline __attribute__((always_inline)) void add_points(const cell *c, const float *nodes, const int32_t *size,
                                                              int32_t k, sup_wide across, sup_wide across_slope,
                                                              sup_wide products[4])
@@ -119,18 +120,18 @@ static inline __attribute__((always_inline)) void add_points(const cell *c, cons
     products[3] = sum_z * across;
 }
 
-/* Value and slopes along the axes of the grid. */
+/* Value and derivatives along the axes of the grid. */
 static void interpolate(const cell *c, const float *nodes, const int32_t *size, sup_wide sums[4])
 {
     sup_wide across[4], across_slope[4], products[4][4];
-    turn_weights(c->weight[0], across);
-    turn_weights(c->slope[0], across_slope);
+    transpose_weights(c->weight[0], across);
+    transpose_weights(c->slope[0], across_slope);
     add_points(c, nodes, size, 0, across[0], across_slope[0], products[0]);
     add_points(c, nodes, size, 1, across[1], across_slope[1], products[1]);
     add_points(c, nodes, size, 2, across[2], across_slope[2], products[2]);
     add_points(c, nodes, size, 3, across[3], across_slope[3], products[3]);
     for (int32_t i = 0; i < 4; i++)
-        sums[i] = add_up(products[0][i], products[1][i], products[2][i], products[3][i]);
+        sums[i] = add_quads(products[0][i], products[1][i], products[2][i], products[3][i]);
 }
 
 #endif
@@ -160,7 +161,7 @@ static void evaluate(const sup_fields *fields, int32_t field, const float to_gri
     }
 }
 
-/* Sum of l (alpha l^2 - 3 beta d) over the centres, and a linear part: see hrbf.h. */
+/* Sum of l (alpha l^2 - 3 beta d) over the centres plus a linear term: see hrbf.h. */
 static void fit_values(const sup_fit_lanes *fit, const sup_field_points *points, float *values)
 {
     for (int32_t i = 0; i < SUP_FIELD_LANES; i += SUP_LANES) {

@@ -1,20 +1,20 @@
-/* field_skin.c - what fields need to know of the skin: normals that point outwards, and what cannot be seen. */
+/* field_skin.c - properties of the skin that fields need: outward normals and visibility. */
 #include "geometry/normals.h"
 #include "methods/implicit/field_build.h"
 
 enum { RAYS = 7, VERTEX_GRAIN = 256 };
 
-bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t part)
+bool sup_fields_touches(const sup_fields_state *state, int32_t triangle, int32_t region)
 {
     const int32_t *corner = state->def->skin.triangles + 3 * (size_t)triangle,
-                  *of = state->bound->partition.vertex_part;
-    return of[corner[0]] == part || of[corner[1]] == part || of[corner[2]] == part;
+                  *of = state->bound->regions.vertex_region;
+    return of[corner[0]] == region || of[corner[1]] == region || of[corner[2]] == region;
 }
 
-/* Vertices of triangles between parts. */
+/* Marks the vertices of triangles between regions. */
 static void mark_borders(sup_fields_state *s)
 {
-    const int32_t *of = s->bound->partition.vertex_part;
+    const int32_t *of = s->bound->regions.vertex_region;
     for (int32_t t = 0; t < s->def->skin.triangle_count; t++) {
         const int32_t *corner = s->def->skin.triangles + 3 * (size_t)t;
         if (of[corner[0]] == of[corner[1]] && of[corner[1]] == of[corner[2]]) continue;
@@ -23,19 +23,19 @@ static void mark_borders(sup_fields_state *s)
     }
 }
 
-/* Triangles with a corner in each part. */
+/* Lists the triangles with a corner in each region. */
 static sup_result list_triangles(sup_fields_state *s, sup_error *error)
 {
-    const sup_partition_skin *skin = &s->def->skin;
-    const sup_partition *parts = &s->bound->partition;
-    size_t count = (size_t)parts->part_count;
+    const sup_region_skin *skin = &s->def->skin;
+    const sup_skin_regions *regions = &s->bound->regions;
+    size_t count = (size_t)regions->region_count;
     s->triangle_first = sup_arena_alloc(&s->scratch, count + 2, sizeof(int32_t));
-    if (s->triangle_first == NULL) return sup_fail_memory(error, "the parts of the skin");
+    if (s->triangle_first == NULL) return sup_fail_memory(error, "the skin regions");
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t t = 0; t < skin->triangle_count; t++) {
             int32_t of[3];
             for (size_t c = 0; c < 3; c++)
-                of[c] = parts->vertex_part[skin->triangles[3 * (size_t)t + c]];
+                of[c] = regions->vertex_region[skin->triangles[3 * (size_t)t + c]];
             for (int c = 0; c < 3; c++) {
                 if ((c > 0 && of[c] == of[0]) || (c > 1 && of[c] == of[1])) continue;
                 if (pass == 0)
@@ -48,15 +48,15 @@ static sup_result list_triangles(sup_fields_state *s, sup_error *error)
         for (size_t p = 1; p <= count; p++)
             s->triangle_first[p + 1] += s->triangle_first[p];
         s->triangle_list = sup_arena_alloc(&s->scratch, (size_t)s->triangle_first[count + 1], sizeof(int32_t));
-        if (s->triangle_list == NULL) return sup_fail_memory(error, "the parts of the skin");
+        if (s->triangle_list == NULL) return sup_fail_memory(error, "the skin regions");
     }
     return SUP_OK;
 }
 
-/* Shells that are turned inside out have their normals turned: on the whole, skin looks away from its bone. */
-static sup_result turn_normals(sup_fields_state *s, sup_error *error)
+/* Flips the normals of components that are inside out: on average, skin faces away from its bone. */
+static sup_result orient_normals(sup_fields_state *s, sup_error *error)
 {
-    const sup_partition_skin *skin = &s->def->skin;
+    const sup_region_skin *skin = &s->def->skin;
     size_t vertices = (size_t)skin->vertex_count;
     int32_t *component = sup_arena_alloc(&s->scratch, vertices, sizeof *component);
     double *sum = sup_arena_alloc(&s->scratch, vertices, sizeof *sum);
@@ -66,35 +66,35 @@ static sup_result turn_normals(sup_fields_state *s, sup_error *error)
         if (component[v] < 0) continue;
         sup_vec3d p = sup_v3_load(skin->positions + 3 * (size_t)v), q = p;
         const double *n = s->normals + 3 * (size_t)v;
-        double distance = sup_partition_distance(&s->bound->partition, s->bound->partition.vertex_part[v], p, &q);
+        double distance = sup_skin_regions_distance(&s->bound->regions, s->bound->regions.vertex_region[v], p, &q);
         if (distance > 0.0) sum[component[v]] += sup_v3_dot(sup_v3(n[0], n[1], n[2]), sup_v3_sub(p, q)) / distance;
     }
     for (size_t v = 0; v < vertices; v++)
         if (component[v] >= 0 && sum[component[v]] < 0.0) {
-            s->turned[v] = 1;
+            s->flipped[v] = 1;
             for (size_t c = 0; c < 3; c++)
                 s->normals[3 * v + c] = -s->normals[3 * v + c];
         }
     return SUP_OK;
 }
 
-typedef struct own_part {
+typedef struct own_region {
     const sup_fields_state *state;
-    int32_t vertex, part;
-} own_part;
+    int32_t vertex, region;
+} own_region;
 
 static bool is_own(void *user, const sup_bvh_hit *hit)
 {
-    const own_part *own = user;
+    const own_region *own = user;
     const int32_t *corner = own->state->def->skin.triangles + 3 * (size_t)hit->triangle;
     if (corner[0] == own->vertex || corner[1] == own->vertex || corner[2] == own->vertex) return false;
-    return sup_fields_touches(own->state, hit->triangle, own->part);
+    return sup_fields_touches(own->state, hit->triangle, own->region);
 }
 
-/* Hidden: in every direction there is more skin of the same part. */
+/* A vertex is hidden if rays in all directions hit skin of the same region. */
 static bool is_hidden(const sup_fields_state *s, int32_t v)
 {
-    own_part own = {s, v, s->bound->partition.vertex_part[v]};
+    own_region own = {s, v, s->bound->regions.vertex_region[v]};
     const double *at = s->normals + 3 * (size_t)v;
     sup_vec3d n = sup_v3(at[0], at[1], at[2]);
     if (!(sup_v3_dot(n, n) > 0.5)) return true;
@@ -109,7 +109,7 @@ static bool is_hidden(const sup_fields_state *s, int32_t v)
     return true;
 }
 
-static void hide(void *work, int32_t begin, int32_t end, int32_t worker)
+static void find_hidden(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_fields_state *s = work;
     SUP_UNUSED(worker);
@@ -119,22 +119,22 @@ static void hide(void *work, int32_t begin, int32_t end, int32_t worker)
 
 sup_result sup_fields_skin(sup_fields_state *s, sup_error *error)
 {
-    const sup_partition_skin *skin = &s->def->skin;
+    const sup_region_skin *skin = &s->def->skin;
     s->normals = sup_arena_alloc(&s->scratch, 3 * (size_t)skin->vertex_count, sizeof(double));
     s->hidden = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, 1);
-    s->turned = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, 1);
+    s->flipped = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, 1);
     s->border = sup_arena_alloc(&s->scratch, (size_t)skin->vertex_count, 1);
-    if (s->normals == NULL || s->hidden == NULL || s->turned == NULL || s->border == NULL)
+    if (s->normals == NULL || s->hidden == NULL || s->flipped == NULL || s->border == NULL)
         return sup_fail_memory(error, "the skin's normals");
     sup_vertex_normals(skin->vertex_count, skin->positions, skin->triangle_count, skin->triangles, NULL, s->normals);
     s->surface = (sup_sampled_surface){skin->vertex_count, skin->positions, skin->triangles, s->normals, NULL, 0};
-    sup_result result = turn_normals(s, error);
+    sup_result result = orient_normals(s, error);
     if (result == SUP_OK)
         result =
             sup_bvh_create(s->input->context, skin->positions, skin->triangle_count, skin->triangles, &s->bvh, error);
     if (result != SUP_OK) return result;
     s->has_bvh = true;
-    sup_parallel(s->input->context, skin->vertex_count, VERTEX_GRAIN, hide, s);
+    sup_parallel(s->input->context, skin->vertex_count, VERTEX_GRAIN, find_hidden, s);
     mark_borders(s);
     return list_triangles(s, error);
 }

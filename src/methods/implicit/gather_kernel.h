@@ -1,7 +1,8 @@
-/* gather_kernel.h - four floats from each of several places at once, and sums over them. Only for kernels: base/simd.h.
+/* gather_kernel.h - loads four contiguous floats from each of several addresses, and sums over them. Only for kernels,
+ * see base/simd.h.
  *
- * Three neighbours in a row of a table are one load of four floats, where gathers would take one of them at a time. A vector
- * then holds the rows of SUP_LANES / 4 points: k, k + 4, k + 8, ... for a k from 0 to 3. */
+ * Three neighbours in a table row are one load of four floats; gathers would fetch them one at a time. A vector then
+ * holds the rows of SUP_LANES / 4 points: k, k + 4, k + 8, ... for a k from 0 to 3. */
 #ifndef SUP_METHODS_IMPLICIT_GATHER_KERNEL_H
 #define SUP_METHODS_IMPLICIT_GATHER_KERNEL_H
 
@@ -9,7 +10,7 @@
 
 #if SUP_LANES > 1
 
-/* Lane k of every four, four times. */
+/* Broadcasts lane k of every group of four. */
 static inline sup_wide spread(sup_wide a, int32_t k)
 {
 #if SUP_LANES == 16
@@ -39,7 +40,7 @@ static inline sup_wide spread(sup_wide a, int32_t k)
 #endif
 }
 
-/* Four floats from each of SUP_LANES / 4 places. */
+/* Loads four floats from each of SUP_LANES / 4 addresses. */
 static inline sup_wide load_rows(const float *const *at, size_t offset)
 {
 #if SUP_LANES == 16
@@ -55,20 +56,20 @@ static inline sup_wide load_rows(const float *const *at, size_t offset)
 #endif
 }
 
-/* Four vectors of w0 w1 w2 0, for points k, k + 4, ... each, from the weights along x. */
-static inline void turn_weights(const sup_wide weight[3], sup_wide turned[4])
+/* Four vectors of w0 w1 w2 0 for points k, k + 4, ..., from the weights along x. */
+static inline void transpose_weights(const sup_wide weight[3], sup_wide transposed[4])
 {
     const sup_wide none = sup_wide_splat(0.0f);
     sup_wide low = sup_wide_zip_low(weight[0], weight[1]), high = sup_wide_zip_high(weight[0], weight[1]);
     sup_wide last_low = sup_wide_zip_low(weight[2], none), last_high = sup_wide_zip_high(weight[2], none);
-    turned[0] = sup_wide_pair_low(low, last_low);
-    turned[1] = sup_wide_pair_high(low, last_low);
-    turned[2] = sup_wide_pair_low(high, last_high);
-    turned[3] = sup_wide_pair_high(high, last_high);
+    transposed[0] = sup_wide_pair_low(low, last_low);
+    transposed[1] = sup_wide_pair_high(low, last_low);
+    transposed[2] = sup_wide_pair_low(high, last_high);
+    transposed[3] = sup_wide_pair_high(high, last_high);
 }
 
 /* Lane 4 i + k: the sum of lanes 4 i to 4 i + 3 of vector k. */
-static inline sup_wide add_up(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
+static inline sup_wide add_quads(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
 {
     sup_wide ab = sup_wide_zip_low(a, b) + sup_wide_zip_high(a, b);
     sup_wide cd = sup_wide_zip_low(c, d) + sup_wide_zip_high(c, d);

@@ -1,17 +1,18 @@
 /* hrbf.c - fitting and exact evaluation of Hermite radial basis functions.
  *
- * Based on: [vaillant2013] and [macedo2011]; see hrbf.h for what is different.
+ * Based on: [vaillant2013] and [macedo2011]; see hrbf.h for deviations.
  *
- * The system is A w + P q = y, P^T w = 0, where the rows of P are what a sample sees of linear functions. With P = Q R by
- * four reflections, w = Q (0, v) and the lower right block of Q^T A Q is positive definite: one Cholesky factorisation. */
+ * The system is A w + P q = y, P^T w = 0, where the rows of P are the values and gradients of linear functions at the
+ * samples. With P = Q R by four Householder reflections, w = Q (0, v) and the lower right block of Q^T A Q is positive
+ * definite: one Cholesky factorisation. */
 #include "methods/implicit/hrbf.h"
 
 #include "linalg/kernels.h"
 
-enum { TERMS = 4 }; /* of the linear part, and unknowns of a sample */
-/* Samples nearer to each other than this, of the extent of all, are the same one twice. */
-static const double SAME_PLACE = 1e-7;
-static const double SMALLEST_PIVOT = 1e-13; /* of the largest diagonal entry */
+enum { TERMS = 4 }; /* coefficients of the linear term, and unknowns per sample */
+/* Samples closer than this fraction of the extent are duplicates. */
+static const double SAME_POSITION = 1e-7;
+static const double SMALLEST_PIVOT = 1e-13; /* relative to the largest diagonal entry */
 
 size_t sup_hrbf_workspace(int32_t count)
 {
@@ -41,16 +42,17 @@ static sup_result normalise(int32_t count, const sup_sample *samples, sup_hrbf *
         sup_vec3d p = sup_v3_scale(sup_v3_sub(samples[i].position, h->origin), 1.0 / h->scale);
         memcpy(h->centre + 3 * (size_t)i, &p, sizeof p);
         for (int32_t k = 0; k < i; k++)
-            if (sup_v3_distance(p, centre_of(h, k)) < SAME_PLACE)
+            if (sup_v3_distance(p, centre_of(h, k)) < SAME_POSITION)
                 return sup_fail(error, SUP_ERROR_DATA, "hrbf.duplicate", "",
-                                "Samples %d and %d of a field are in the same place: a field can have only one "
+                                "Samples %d and %d of a field have the same position: a field can have only one "
                                 "gradient there. Remove one of them.",
                                 k, i);
     }
     return SUP_OK;
 }
 
-/* What sample i sees of what sample j gives: column-major 4 x 4, stride `n`. */
+/* Kernel block: value and gradient at sample i of the four basis functions of sample j. Column-major 4 x 4, stride
+ * `n`. */
 static void set_block(double *a, size_t n, sup_vec3d d)
 {
     const double at[3] = {d.x, d.y, d.z}, l = sup_v3_length(d), over = l > 0.0 ? 3.0 / l : 0.0;
@@ -90,7 +92,7 @@ static void reflect_matrix(const double *v, size_t n, double *a, double *u)
             a[n * j + i] -= v[i] * u[j] + u[i] * v[j];
 }
 
-/* Householder vectors of P into v [TERMS*n], R into r (upper). P is made on the way. */
+/* Householder vectors of P into v [TERMS*n], R into r (upper). P is generated on the fly. */
 static void factor_linear(const sup_hrbf *h, size_t n, double *v, double r[TERMS][TERMS])
 {
     for (size_t k = 0; k < TERMS; k++) {
@@ -110,15 +112,16 @@ static void factor_linear(const sup_hrbf *h, size_t n, double *v, double r[TERMS
             square += column[i] * column[i];
         double length = copysign(sqrt(square), column[k]);
         r[k][k] = -length;
-        square += length * (2.0 * column[k] + length); /* of the column with the next line's change */
+        square +=
+            length * (2.0 * column[k] + length); /* squared length of the column after the change in the next line */
         column[k] += length;
-        double scale = 1.0 / sqrt(square); /* P has full rank from its first sample on */
+        double scale = 1.0 / sqrt(square); /* P has full rank from the first sample on */
         for (size_t i = k; i < n; i++)
             column[i] *= scale;
     }
 }
 
-/* The lower right block of `a`, packed to the front; false where it is not positive definite. */
+/* Factorises the lower right block of `a`, packed to the front; returns false if it is not positive definite. */
 static bool factor_block(double *a, size_t n, double *smallest)
 {
     size_t m = n - TERMS;
@@ -159,8 +162,8 @@ static void solve_linear(const double y[TERMS], double r[TERMS][TERMS], double l
     }
 }
 
-/* The fit's equations on their way through the workspace. */
-typedef struct system_parts {
+/* The linear system of a fit in the workspace. */
+typedef struct hrbf_system {
     size_t n;
     double *a;          /* [n*n] column-major */
     double *reflection; /* [TERMS*n] */
@@ -168,11 +171,11 @@ typedef struct system_parts {
     double *upper;      /* [n*TERMS] first rows of Q^T A Q, by column */
     double *scratch;    /* [n] */
     double r[TERMS][TERMS];
-} system_parts;
+} hrbf_system;
 
-static system_parts fill_system(const sup_hrbf *h, const sup_sample *samples, double *workspace)
+static hrbf_system fill_system(const sup_hrbf *h, const sup_sample *samples, double *workspace)
 {
-    system_parts s = {.n = TERMS * (size_t)h->count, .a = workspace};
+    hrbf_system s = {.n = TERMS * (size_t)h->count, .a = workspace};
     s.reflection = s.a + s.n * s.n;
     s.upper = s.reflection + TERMS * s.n;
     s.y = s.upper + TERMS * s.n;
@@ -192,7 +195,7 @@ sup_result sup_hrbf_fit(int32_t count, const sup_sample *samples, double *worksp
         return sup_fail(error, SUP_ERROR_DATA, "hrbf.empty", "", "A field needs at least one sample of its surface.");
     sup_result result = normalise(count, samples, hrbf, error);
     if (result != SUP_OK) return result;
-    system_parts s = fill_system(hrbf, samples, workspace);
+    hrbf_system s = fill_system(hrbf, samples, workspace);
     factor_linear(hrbf, s.n, s.reflection, s.r);
     for (size_t k = 0; k < TERMS; k++) {
         reflect_matrix(s.reflection + k * s.n, s.n, s.a, s.scratch);
@@ -202,7 +205,7 @@ sup_result sup_hrbf_fit(int32_t count, const sup_sample *samples, double *worksp
         memcpy(s.upper + TERMS * j, s.a + s.n * j, TERMS * sizeof(double));
     if (!factor_block(s.a, s.n, s.scratch))
         return sup_fail(error, SUP_ERROR_NUMERIC, "hrbf.singular", "",
-                        "The field through %d samples cannot be found: some of them are too near to each other.",
+                        "The field through %d samples cannot be computed: some of them are too close to each other.",
                         count);
     solve_block(s.a, s.n - TERMS, s.y + TERMS);
     for (size_t k = 0; k < TERMS; k++) {

@@ -1,9 +1,9 @@
-/* implicit_bind.c - from a rig to a model, stage by stage. */
+/* implicit_bind.c - builds a model from a rig, stage by stage. */
 #include "bind/model.h"
 #include "methods/implicit/implicit.h"
 #include "skin/skin.h"
 
-/* What the stages hand to each other; freed in one place. */
+/* Data passed between the stages; freed in sup_implicit_bind. */
 typedef struct binding {
     const sup_bind_input *input;
     sup_model_builder *builder;
@@ -11,8 +11,8 @@ typedef struct binding {
     sup_simulated_surface surface;
     sup_setup *setup;
     sup_fields_bound fields;
-    sup_implicit_view view; /* of the builder's arrays: to evaluate the bind pose */
-    sup_posed_fields posed; /* the fields in it */
+    sup_implicit_view view; /* view of the builder's arrays, to evaluate the bind pose */
+    sup_posed_fields posed; /* fields in the bind pose */
     void *posed_memory;
     sup_track_built track;
 } binding;
@@ -23,15 +23,15 @@ static sup_result bind_surface(binding *b, sup_error *error)
     return sup_simulated_surface_create(b->input->context, b->input->rig, target, &b->arena, &b->surface, error);
 }
 
-/* The space of the track: sizes of the character, from the middle of its box. */
+/* The space of the track: units are the character's size, the origin is the centre of its bounding box. */
 static sup_result bind_space(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
     const sup_simulated_surface *s = &b->surface;
     float *space = sup_model_add(b->builder, "implicit.space", SUP_ARRAY_FLOAT, 4);
     int32_t *parent = sup_model_add(b->builder, "implicit.parent", SUP_ARRAY_INT32, rig->joint_count);
-    int32_t *census = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
-    if (space == NULL || parent == NULL || census == NULL) return sup_fail_memory(error, "the joints");
+    int32_t *stats = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
+    if (space == NULL || parent == NULL || stats == NULL) return sup_fail_memory(error, "the joints");
     memcpy(parent, rig->joint_parent, (size_t)rig->joint_count * sizeof *parent);
     for (int c = 0; c < 3; c++) {
         float low = INFINITY, high = -INFINITY;
@@ -45,8 +45,8 @@ static sup_result bind_space(binding *b, sup_error *error)
     space[3] = rig->size;
     b->view.size = (double)rig->size;
     b->view.joint_count = rig->joint_count;
-    census[0] = s->coarse_count;
-    census[1] = s->coarse_triangle_count;
+    stats[0] = s->coarse_count;
+    stats[1] = s->coarse_triangle_count;
     return SUP_OK;
 }
 
@@ -64,7 +64,7 @@ static sup_result bind_fields(binding *b, sup_error *error)
     result = sup_fields_build(b->input, &def, b->builder, &b->arena, &b->fields, error);
     if (result != SUP_OK) return result;
     sup_log(b->input->context, SUP_LOG_INFO,
-            "Fields: %d parts, %d samples, %.3g edges off the skin (RMS), %d parts without a fit.",
+            "Fields: %d regions, %d samples, %.3g edges off the skin (RMS), %d regions without a fit.",
             b->fields.fields.field_count, b->fields.report.sample_count, b->fields.report.rms,
             b->fields.report.capsules);
     return SUP_OK;
@@ -76,7 +76,7 @@ static sup_result bind_compose(binding *b, sup_error *error)
                             &b->arena, b->builder, &b->view.compose, error);
 }
 
-/* The composed field of the bind pose, to look at. */
+/* Poses the composed field in the bind pose, for evaluation. */
 static sup_result bind_pose(binding *b, sup_error *error)
 {
     size_t joints = (size_t)b->view.joint_count;
@@ -91,14 +91,14 @@ static sup_result bind_pose(binding *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Render vertex that a coarse one came from. */
+/* Render vertex that a coarse vertex came from. */
 static int32_t vertex_of(const binding *b, int32_t coarse)
 {
     return b->input->rig->skin_to_vertex[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
 }
 
-/* The part of the relaxation that is left to the vertices of the coarse skin. */
-static void paint_relax(const binding *b, float *relax)
+/* Relaxation weight of each coarse vertex, from the map "no_relax". */
+static void set_relax(const binding *b, float *relax)
 {
     const float *const *maps = b->input->maps;
     const float *none = maps != NULL ? maps[SUP_IMPLICIT_MAP_NO_RELAX] : NULL;
@@ -106,9 +106,9 @@ static void paint_relax(const binding *b, float *relax)
         relax[v] = none != NULL ? 1.0f - none[vertex_of(b, v)] : 1.0f;
 }
 
-/* --- Islands in no field: pieces of skin of which no vertex feels a field go with one bone --- */
+/* --- Islands: components of the skin that are outside of all fields follow one bone rigidly --- */
 
-static void mark_felt(const binding *b, const float *positions, unsigned char *felt)
+static void mark_reached(const binding *b, const float *positions, unsigned char *reached)
 {
     int32_t count = b->surface.coarse_count;
     for (int32_t first = 0; first < count; first += SUP_FIELD_LANES) {
@@ -122,50 +122,51 @@ static void mark_felt(const binding *b, const float *positions, unsigned char *f
         }
         sup_compose_evaluate(&b->view.compose, &b->posed, &points, &f, NULL);
         for (int32_t k = 0; k < SUP_FIELD_LANES && first + k < count; k++)
-            felt[first + k] = sup_track_feels(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
+            reached[first + k] =
+                sup_track_can_follow(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
     }
 }
 
-static int32_t piece_of(const binding *b, int32_t coarse)
+static int32_t component_of(const binding *b, int32_t coarse)
 {
     return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
 }
 
-/* Numbers the pieces without a vertex that feels a field, the others are -1. Returns how many there are. */
-static int32_t number_islands(const binding *b, const unsigned char *felt, int32_t *island)
+/* Numbers the components without a vertex that can follow a field; -1 for all others. Returns their number. */
+static int32_t number_islands(const binding *b, const unsigned char *reached, int32_t *island)
 {
-    int32_t pieces = b->input->rig->component_count, count = 0;
-    for (int32_t i = 0; i < pieces; i++)
+    int32_t components = b->input->rig->component_count, count = 0;
+    for (int32_t i = 0; i < components; i++)
         island[i] = -1;
     for (int32_t v = 0; v < b->surface.coarse_count; v++)
-        if (piece_of(b, v) >= 0) island[piece_of(b, v)] = 0;
+        if (component_of(b, v) >= 0) island[component_of(b, v)] = 0;
     for (int32_t v = 0; v < b->surface.coarse_count; v++)
-        if (piece_of(b, v) >= 0 && felt[v]) island[piece_of(b, v)] = -1;
-    for (int32_t i = 0; i < pieces; i++)
+        if (component_of(b, v) >= 0 && reached[v]) island[component_of(b, v)] = -1;
+    for (int32_t i = 0; i < components; i++)
         if (island[i] == 0) island[i] = count++;
     return count;
 }
 
-/* Vertices of an island belong to the joint that moves most of it, and do not slide. */
-static sup_result hold_islands(binding *b, const float *positions, int32_t *joint, float *relax, sup_error *error)
+/* Vertices of an island belong to the joint with the largest total weight, and do not relax. */
+static sup_result fix_islands(binding *b, const float *positions, int32_t *joint, float *relax, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
     size_t joints = (size_t)b->input->rig->joint_count, count = (size_t)s->coarse_count;
-    unsigned char *felt = sup_arena_alloc(&b->arena, count, 1);
+    unsigned char *reached = sup_arena_alloc(&b->arena, count, 1);
     int32_t *island = sup_arena_alloc(&b->arena, (size_t)b->input->rig->component_count + 1, sizeof *island);
-    if (felt == NULL || island == NULL) return sup_fail_memory(error, "the tracked skin");
-    mark_felt(b, positions, felt);
-    int32_t islands = number_islands(b, felt, island);
+    if (reached == NULL || island == NULL) return sup_fail_memory(error, "the tracked skin");
+    mark_reached(b, positions, reached);
+    int32_t islands = number_islands(b, reached, island);
     if (islands == 0) return SUP_OK;
     double *weight = sup_arena_alloc(&b->arena, (size_t)islands * joints, sizeof *weight);
     if (weight == NULL) return sup_fail_memory(error, "the tracked skin");
     for (size_t v = 0; v < count; v++) {
-        int32_t piece = piece_of(b, (int32_t)v), i = piece >= 0 ? island[piece] : -1;
+        int32_t component = component_of(b, (int32_t)v), i = component >= 0 ? island[component] : -1;
         for (int32_t k = s->influence_first[v]; i >= 0 && k < s->influence_first[v + 1]; k++)
             weight[(size_t)i * joints + (size_t)s->influence_joint[k]] += (double)s->influence_weight[k];
     }
     for (size_t v = 0; v < count; v++) {
-        int32_t piece = piece_of(b, (int32_t)v), i = piece >= 0 ? island[piece] : -1;
+        int32_t component = component_of(b, (int32_t)v), i = component >= 0 ? island[component] : -1;
         if (i < 0) continue;
         size_t most = 0;
         for (size_t j = 1; j < joints; j++)
@@ -176,7 +177,7 @@ static sup_result hold_islands(binding *b, const float *positions, int32_t *join
     return SUP_OK;
 }
 
-static sup_result bind_rows(binding *b, sup_error *error)
+static sup_result bind_track(binding *b, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
     size_t count = (size_t)s->coarse_count;
@@ -187,9 +188,9 @@ static sup_result bind_rows(binding *b, sup_error *error)
     for (size_t i = 0; i < 3 * count; i++)
         positions[i] = (float)(((double)s->coarse_positions[i] - b->view.centre[i % 3]) / b->view.size);
     for (size_t v = 0; v < count; v++)
-        joint[v] = b->fields.partition.part_joint[b->fields.partition.vertex_part[v]];
-    paint_relax(b, relax);
-    sup_result result = hold_islands(b, positions, joint, relax, error);
+        joint[v] = b->fields.regions.region_joint[b->fields.regions.vertex_region[v]];
+    set_relax(b, relax);
+    sup_result result = fix_islands(b, positions, joint, relax, error);
     if (result != SUP_OK) return result;
     sup_track_def def = {.vertex_count = s->coarse_count,
                          .triangle_count = s->coarse_triangle_count,
@@ -204,39 +205,41 @@ static sup_result bind_rows(binding *b, sup_error *error)
     return sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
 }
 
-/* Rows belong to the field of their part. */
+/* Assigns each vertex to the field of its region. */
 static void set_owners(binding *b)
 {
     const sup_track *track = &b->track.track;
     const sup_compose *compose = &b->view.compose;
-    for (int32_t row = 0; row < track->row_count; row++)
-        b->track.own[row] = -1.0f;
+    for (int32_t vertex = 0; vertex < track->vertex_count; vertex++)
+        b->track.own[vertex] = -1.0f;
     for (int32_t leaf = 0; leaf < compose->fields.field_count; leaf++) {
         int32_t field = compose->leaves[leaf];
-        for (int32_t block = 0; block < track->block_count && field < b->fields.partition.part_count; block++)
-            for (int32_t row = track->block_first[block]; row < track->block_first[block + 1]; row++)
-                if (compose->fields.fields[field].joint == track->block_joint[block]) b->track.own[row] = (float)leaf;
+        for (int32_t cluster = 0; cluster < track->cluster_count && field < b->fields.regions.region_count; cluster++)
+            for (int32_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++)
+                if (compose->fields.fields[field].joint == track->cluster_joint[cluster])
+                    b->track.own[vertex] = (float)leaf;
     }
 }
 
-/* Says which parts of the character have vertices that feel no field, the fullest first. */
-static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
+/* Warns which primitives of the character have vertices outside of all fields, largest number first. */
+static sup_result report_unreached(binding *b, int32_t unreached, sup_error *error)
 {
     enum { NAMED = 4 };
     const sup_character *character = b->input->rig->character;
     int32_t *count = sup_arena_alloc(&b->arena, (size_t)character->primitive_count + 1, sizeof *count);
     if (count == NULL) return sup_fail_memory(error, "the tracked skin");
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
-        int32_t vertex = vertex_of(b, v), part = 0;
-        if (b->track.aim[b->track.row[v]].iso > 0.0f) continue;
-        while (part + 1 < character->primitive_count && vertex >= character->primitives[part + 1].vertex_first)
-            part++;
-        count[part]++;
+        int32_t vertex = vertex_of(b, v), primitive = 0;
+        if (b->track.target[b->track.tracked[v]].iso > 0.0f) continue;
+        while (primitive + 1 < character->primitive_count &&
+               vertex >= character->primitives[primitive + 1].vertex_first)
+            primitive++;
+        count[primitive]++;
     }
     char text[320];
     size_t used = 0;
     text[0] = '\0';
-    for (int32_t named = 0, left = lost; left > 0; named++) {
+    for (int32_t named = 0, left = unreached; left > 0; named++) {
         int32_t most = 0;
         for (int32_t i = 1; i < character->primitive_count; i++)
             if (count[i] > count[most]) most = i;
@@ -244,34 +247,34 @@ static sup_result name_lost(binding *b, int32_t lost, sup_error *error)
             sup_format(text + used, sizeof text - used, ", %d of others", left);
             break;
         }
-        const sup_primitive *part = &character->primitives[most];
+        const sup_primitive *primitive = &character->primitives[most];
         sup_format(text + used, sizeof text - used, "%s%d of \"%.40s\"", named > 0 ? ", " : "", count[most],
-                   part->name);
-        if (part->material >= 0 && character->primitive_count > 1)
-            sup_format(text + strlen(text), sizeof text - strlen(text), " (material %d)", part->material);
+                   primitive->name);
+        if (primitive->material >= 0 && character->primitive_count > 1)
+            sup_format(text + strlen(text), sizeof text - strlen(text), " (material %d)", primitive->material);
         used = strlen(text);
         left -= count[most];
         count[most] = 0;
     }
-    sup_log(
-        b->input->context, SUP_LOG_WARNING,
-        "%d of %d skin vertices are in no field: %s. They go with their neighbours, pieces of their own with a bone.",
-        lost, b->surface.coarse_count, text);
+    sup_log(b->input->context, SUP_LOG_WARNING,
+            "%d of %d skin vertices are outside of all fields: %s. They follow their neighbours; separate components "
+            "follow a bone.",
+            unreached, b->surface.coarse_count, text);
     return SUP_OK;
 }
 
-/* What the composed field says on the skin at rest, in the numbers of a step. */
-static sup_result bind_aims(binding *b, sup_error *error)
+/* Sets the target values from the composed field on the skin at rest, evaluated as in a step. */
+static sup_result bind_targets(binding *b, sup_error *error)
 {
     sup_implicit_field field = {&b->view.compose, &b->posed};
     set_owners(b);
-    int32_t lost = sup_track_aim_at(b->input->context, &b->track, sup_implicit_sample, &field);
-    return lost > 0 ? name_lost(b, lost, error) : SUP_OK;
+    int32_t unreached = sup_track_set_targets(b->input->context, &b->track, sup_implicit_sample, &field);
+    return unreached > 0 ? report_unreached(b, unreached, error) : SUP_OK;
 }
 
-static sup_result bind_shown(binding *b, sup_error *error)
+static sup_result bind_render_mesh(binding *b, sup_error *error)
 {
-    return sup_shown_bind(b->input, &b->surface, b->track.row, &b->arena, b->builder, error);
+    return sup_implicit_render_mesh_bind(b->input, &b->surface, b->track.tracked, &b->arena, b->builder, error);
 }
 
 static sup_result bind_stages(binding *b, sup_error *error)
@@ -280,11 +283,11 @@ static sup_result bind_stages(binding *b, sup_error *error)
         sup_result (*run)(binding *b, sup_error *error);
         const char *name;
         float done;
-    } stages[] = {{bind_surface, "surface", 0.1f}, {bind_space, "space", 0.11f},  {bind_fields, "fields", 0.6f},
-                  {bind_compose, "tree", 0.75f},   {bind_pose, "pose", 0.76f},    {bind_rows, "skin", 0.85f},
-                  {bind_aims, "values", 0.9f},     {bind_shown, "upsample", 1.0f}};
+    } stages[] = {{bind_surface, "surface", 0.1f}, {bind_space, "space", 0.11f},        {bind_fields, "fields", 0.6f},
+                  {bind_compose, "tree", 0.75f},   {bind_pose, "pose", 0.76f},          {bind_track, "skin", 0.85f},
+                  {bind_targets, "values", 0.9f},  {bind_render_mesh, "upsample", 1.0f}};
     sup_bind_input below = *b->input;
-    below.progress = NULL; /* short, and its fractions are not of the whole */
+    below.progress = NULL; /* short, and its fractions do not refer to the whole bind */
     sup_result result = sup_skin_bind(&below, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);

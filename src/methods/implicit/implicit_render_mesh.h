@@ -1,36 +1,39 @@
-/* implicit_render_mesh.h (internal) - the shown skin on the tracked one.
+/* implicit_render_mesh.h (internal) - the render mesh on the tracked skin.
  *
- * Where the tracked skin is the body's own, not decimated, a shown vertex is at its row, and its normal and tangent turn
- * with the row's prescribed rotation and on to where the tracked skin's normal is. Everything else, followers and the
- * vertices between those of a decimated skin, comes from upsampling. */
+ * If the tracked skin is the body's own skin, not decimated, each render vertex is at a tracked vertex; its normal and
+ * tangent rotate with the vertex's prescribed transform and are then aligned with the normal of the tracked skin. All
+ * other vertices, followers and vertices of a decimated skin, come from upsampling. */
 #ifndef SUP_METHODS_IMPLICIT_IMPLICIT_RENDER_MESH_H
 #define SUP_METHODS_IMPLICIT_IMPLICIT_RENDER_MESH_H
 
 #include "skin/simulated_surface.h"
 #include "upsample/upsample.h"
 
-typedef struct sup_shown {
+typedef struct sup_implicit_render_mesh {
     sup_upsample upsample;
-    int32_t own_count;     /* vertices at rows */
-    const int32_t *vertex; /* [own_count] */
-    const int32_t *row;    /* [own_count] */
-    const float *normal;   /* [own_count*3] */
-    const float *tangent;  /* [own_count*4] or NULL */
-} sup_shown;
+    int32_t own_count;      /* number of render vertices at tracked vertices */
+    const int32_t *vertex;  /* [own_count] */
+    const int32_t *tracked; /* [own_count] */
+    const float *normal;    /* [own_count*3] */
+    const float *tangent;   /* [own_count*4] or NULL */
+} sup_implicit_render_mesh;
 
-/* `row` [surface->coarse_count]: where the coarse vertices are. */
-sup_result sup_shown_bind(const sup_bind_input *input, const sup_simulated_surface *surface, const int32_t *row,
-                          sup_arena *arena, sup_model_builder *builder, sup_error *error);
-sup_result sup_shown_open(const sup_model *model, int32_t row_count, sup_shown *shown, sup_error *error);
+/* `tracked` [surface->coarse_count]: index of the tracked vertex of each coarse vertex. */
+sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                         const int32_t *tracked, sup_arena *arena, sup_model_builder *builder,
+                                         sup_error *error);
+sup_result sup_implicit_render_mesh_open(const sup_model *model, int32_t tracked_count, sup_implicit_render_mesh *mesh,
+                                         sup_error *error);
 
-typedef struct sup_shown_input {
-    const float *rows;  /* [row_count*4] sizes, from the origin */
-    const float *turns; /* [row_count*12] */
+typedef struct sup_implicit_render_mesh_input {
+    const float *positions;  /* [tracked_count*4] in sizes, from the origin */
+    const float *transforms; /* [tracked_count*12] */
     double size, origin[3];
-} sup_shown_input;
+} sup_implicit_render_mesh_input;
 
-size_t sup_shown_scratch(const sup_shown *shown);
-sup_result sup_shown_apply(const sup_context *context, const sup_shown *shown, const sup_shown_input *input,
-                           void *scratch, const sup_skin_out *out);
+size_t sup_implicit_render_mesh_scratch_size(const sup_implicit_render_mesh *mesh);
+sup_result sup_implicit_render_mesh_apply(const sup_context *context, const sup_implicit_render_mesh *mesh,
+                                          const sup_implicit_render_mesh_input *input, void *scratch,
+                                          const sup_skin_out *out);
 
 #endif

@@ -1,16 +1,16 @@
-/* implicit_view.c - finding the arrays of an implicit model again, and checking that they belong together. */
+/* implicit_view.c - opens the arrays of an implicit model and checks their consistency. */
 #include "methods/implicit/implicit.h"
 #include "skin/skin.h"
 
 static sup_result fail_arrays(sup_error *error, const char *what)
 {
     return sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
-                    "The model is damaged: its %s do not fit together. Bind it again.", what);
+                    "The model is damaged: its %s are inconsistent. Bind it again.", what);
 }
 
 static sup_result open_joints(const sup_model *model, sup_implicit_view *v, sup_error *error)
 {
-    sup_skin_model skin = sup_skin_open(model); /* whose check came first */
+    sup_skin_model skin = sup_skin_open(model); /* checked by the caller */
     const float *space = sup_model_array(model, "implicit.space", SUP_ARRAY_FLOAT, 4);
     v->joint_count = skin.joint_count;
     v->joint_node = skin.joint_node;
@@ -31,11 +31,12 @@ static sup_result open_joints(const sup_model *model, sup_implicit_view *v, sup_
     return ok ? SUP_OK : fail_arrays(error, "joints");
 }
 
-/* What the model says it simulates is what it does. */
-static bool census_is_true(const sup_model *model, const sup_implicit_view *v)
+/* Whether the statistics of the model match its arrays. */
+static bool stats_match(const sup_model *model, const sup_implicit_view *v)
 {
-    const int32_t *census = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
-    return census != NULL && census[0] == v->track.row_count && census[1] == v->shown.upsample.coarse_triangle_count;
+    const int32_t *stats = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
+    return stats != NULL && stats[0] == v->track.vertex_count &&
+           stats[1] == v->render_mesh.upsample.coarse_triangle_count;
 }
 
 sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, sup_error *error)
@@ -44,8 +45,9 @@ sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, su
     sup_result result = open_joints(model, view, error);
     if (result == SUP_OK) result = sup_compose_open(model, view->joint_count, &view->compose, error);
     if (result == SUP_OK) result = sup_track_open(model, &view->track, error);
-    if (result == SUP_OK) result = sup_shown_open(model, view->track.row_count, &view->shown, error);
-    return result == SUP_OK && !census_is_true(model, view) ? fail_arrays(error, "counts") : result;
+    if (result == SUP_OK)
+        result = sup_implicit_render_mesh_open(model, view->track.vertex_count, &view->render_mesh, error);
+    return result == SUP_OK && !stats_match(model, view) ? fail_arrays(error, "counts") : result;
 }
 
 sup_result sup_implicit_check(const sup_model *model, sup_error *error)
@@ -55,8 +57,8 @@ sup_result sup_implicit_check(const sup_model *model, sup_error *error)
     return result == SUP_OK ? sup_implicit_open(model, &view, error) : result;
 }
 
-/* Both spaces are sizes from an origin: x -> size x + centre, the joint, and y -> (y - origin) / size. */
-sup_affine sup_implicit_place(const sup_implicit_view *view, sup_affine joint, const double origin[3])
+/* Both spaces are scaled about an origin: x -> size x + centre, then the joint, then y -> (y - origin) / size. */
+sup_affine sup_implicit_joint_transform(const sup_implicit_view *view, sup_affine joint, const double origin[3])
 {
     sup_vec3d at = sup_affine_point(joint, sup_v3(view->centre[0], view->centre[1], view->centre[2]));
     joint.m[3] = (at.x - origin[0]) / view->size;

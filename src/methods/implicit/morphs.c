@@ -8,16 +8,16 @@ static size_t padded(size_t floats)
     return (floats * sizeof(float) + 63) / 64 * 64;
 }
 
-/* Positions, normals, and weights that are all 0. */
-static size_t part_size(int32_t vertex_count)
+/* Size of a vector per vertex. Scratch: positions, normals, and weights that are all 0. */
+static size_t vector_size(int32_t vertex_count)
 {
     return padded(3 * (size_t)vertex_count);
 }
 
-size_t sup_morphs_scratch(const sup_model *model)
+size_t sup_morphs_scratch_size(const sup_model *model)
 {
     size_t weights = (size_t)sup_model_morph_weight_count(model);
-    return weights > 0 ? 2 * part_size(sup_model_vertex_count(model)) + padded(weights) : 0;
+    return weights > 0 ? 2 * vector_size(sup_model_vertex_count(model)) + padded(weights) : 0;
 }
 
 bool sup_morphs_active(const sup_model *model, const sup_pose *pose)
@@ -28,24 +28,24 @@ bool sup_morphs_active(const sup_model *model, const sup_pose *pose)
     return false;
 }
 
-/* plain <- with - plain */
-static void subtract(const float *with, size_t stride, int32_t count, float *plain)
+/* plain <- morphed - plain */
+static void subtract(const float *morphed, size_t stride, int32_t count, float *plain)
 {
     for (int64_t v = 0; v < count; v++) {
-        const float *from = (const float *)(const void *)((const char *)with + (size_t)v * stride);
+        const float *from = (const float *)(const void *)((const char *)morphed + (size_t)v * stride);
         for (int c = 0; c < 3; c++)
             plain[3 * v + c] = from[c] - plain[3 * v + c];
     }
 }
 
-bool sup_morphs_take(const sup_step_input *input, void *linear, void *scratch, const sup_skin_out *out)
+bool sup_morphs_extract(const sup_step_input *input, void *linear, void *scratch, const sup_skin_out *out)
 {
     if (!sup_morphs_active(input->model, input->pose)) return false;
     int32_t count = sup_model_vertex_count(input->model);
-    size_t part = part_size(count);
-    float *positions = scratch, *normals = (float *)(void *)((char *)scratch + part);
+    size_t stride = vector_size(count);
+    float *positions = scratch, *normals = (float *)(void *)((char *)scratch + stride);
     sup_pose pose = *input->pose;
-    pose.morph_weights = (float *)(void *)((char *)scratch + 2 * part);
+    pose.morph_weights = (float *)(void *)((char *)scratch + 2 * stride);
     sup_step_input without = *input;
     without.pose = &pose;
     sup_skin_out plain = {.positions = out->positions != NULL ? positions : NULL,
@@ -82,18 +82,18 @@ static void add_vertex(const adding *a, int32_t vertex)
         n[c] = sum[c] / sqrtf(square);
 }
 
-static void add_blocks(const adding *a, const sup_upsample_clusters *blocks)
+static void add_clusters(const adding *a, const sup_upsample_clusters *clusters)
 {
-    for (int64_t i = 0; i < (int64_t)blocks->block_count * SUP_UPSAMPLE_CLUSTER; i++)
-        if (blocks->row_vertex[i] >= 0) add_vertex(a, blocks->row_vertex[i]);
+    for (int64_t i = 0; i < (int64_t)clusters->block_count * SUP_UPSAMPLE_CLUSTER; i++)
+        if (clusters->row_vertex[i] >= 0) add_vertex(a, clusters->row_vertex[i]);
 }
 
-void sup_morphs_add(const sup_shown *shown, const void *scratch, const sup_skin_out *out)
+void sup_morphs_add(const sup_implicit_render_mesh *mesh, const void *scratch, const sup_skin_out *out)
 {
-    size_t part = part_size(shown->upsample.vertex_count);
-    adding a = {scratch, (const float *)(const void *)((const char *)scratch + part), out};
-    for (int32_t i = 0; i < shown->own_count; i++)
-        add_vertex(&a, shown->vertex[i]);
-    add_blocks(&a, &shown->upsample.plain);
-    add_blocks(&a, &shown->upsample.riding);
+    size_t stride = vector_size(mesh->upsample.vertex_count);
+    adding a = {scratch, (const float *)(const void *)((const char *)scratch + stride), out};
+    for (int32_t i = 0; i < mesh->own_count; i++)
+        add_vertex(&a, mesh->vertex[i]);
+    add_clusters(&a, &mesh->upsample.plain);
+    add_clusters(&a, &mesh->upsample.riding);
 }

@@ -1,4 +1,4 @@
-/* operator_sample.c - operators by name or by profile, for people to look at (include/supple/operator.h). */
+/* operator_sample.c - samples operators by name or by profile for inspection (include/supple/operator.h). */
 #include "supple/operator.h"
 
 #include "methods/implicit/operators.h"
@@ -29,8 +29,9 @@ sup_result sup_operator_sample(const sup_context *context_in, sup_bytes text, do
     sup_context context = sup_context_resolve(context_in);
     sup_profile profile;
     if (text.data == NULL || values == NULL || size < 2 || !(depth >= 0.0 && depth <= 1.0))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "operator.argument", "",
-                        "A profile, a depth from 0 to 1, a size of 2 or more and a place for the values are needed.");
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "operator.argument", "",
+            "Invalid argument: a profile, a depth from 0 to 1, a size of at least 2 and an output array are required.");
     sup_result result = choose_profile(text, &profile, error);
     if (result != SUP_OK) return result;
     float *table = sup_alloc(&context.allocator, SUP_OPERATOR_SIZE * sizeof *table);

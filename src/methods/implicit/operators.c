@@ -1,18 +1,18 @@
 /* operators.c - operators as solutions of the bi-Laplace equation, slice by slice.
  *
  * Based on: [vaillant2014iso] section 4.2, equations (1) and (2). Deviations:
- *  - The lattice is turned by 45 degrees (operators.h): bilinear lookups on a grid along f1 and f2 exceed 0.5 between the
- *    nodes of the contact surface by 8e-4 (65 nodes); here it is a line of nodes, and lookups stay within 5e-5
- *    of 0.5 (0.01 in the last four cells before its end).
- *  - The contact surface ends at 0.5 + 0.5 d (1 - e) rather than 0.5 + d / sqrt(2), which leaves the square for
- *    d > 0.707 and meets g = 1 in the corner; e is four nodes of the lattice.
- *  - Where a profile does not pass through nodes, the paper gives the corners of the cells around it their signed
- *    distance to it. Here the function is 0.5 where the profile crosses an edge between two nodes: nothing is said about
- *    its slope, so slices with and without bulge follow each other without a step.
- *  - The clean union (d = 0) has a crease on the diagonal around 0.5, where it is max(f1, f2). A smooth one has no slope in
- *    (0.5, 0.5), since it is constant along both f1 = 0.5 and f2 = 0.5 there; and that is the skin at every joint, where both
- *    fields are 0.5. docs/methods/implicit.md has the effect.
- *  - The paper is silent about the second condition on the sides f = 1: it is the natural one of the energy. */
+ * - The lattice is rotated by 45 degrees (operators.h): bilinear lookups on a grid along f1 and f2 exceed 0.5 between
+ *   the nodes of the contact surface by 8e-4 (65 nodes); here the contact surface is a line of nodes, and lookups stay
+ *   within 5e-5 of 0.5 (0.01 in the last four cells before its end).
+ * - The contact surface ends at 0.5 + 0.5 d (1 - e) rather than 0.5 + d / sqrt(2), which leaves the square for d >
+ *   0.707 and coincides with g = 1 in the corner; e is four nodes of the lattice.
+ * - Where a profile does not pass through nodes, the paper sets the corners of the cells around it to their signed
+ *   distance from it. Here the function is 0.5 where the profile crosses an edge between two nodes: its slope is not
+ *   constrained, so slices with and without bulge are continuous.
+ * - The clean union (d = 0) has a crease on the diagonal around 0.5, where it is max(f1, f2). A smooth union has no
+ *   slope at (0.5, 0.5), since it is constant along both f1 = 0.5 and f2 = 0.5 there; and that is the skin at every
+ *   joint, where both fields are 0.5. See docs/methods/implicit.md for the effect.
+ * - The paper does not give the second condition on the sides f = 1: here it is the natural one of the energy. */
 #include "methods/implicit/operators.h"
 
 #include "linalg/cholesky.h"
@@ -21,11 +21,11 @@
 #include <math.h>
 
 enum { CELLS = SUP_OPERATOR_CELLS };
-/* The crease of the union in f1 + f2 away from 1: whole up to the first, none from the second on. */
+/* Extent of the crease of the union in |f1 + f2 - 1|: full up to the first value, none from the second on. */
 static const double crease_whole = 0.15, crease_end = 0.45;
-static const double crossing_weight = 1e4; /* of a condition between two nodes; the stencil's diagonal is 20 */
+static const double crossing_weight = 1e4; /* weight of a condition between two nodes; the stencil's diagonal is 20 */
 
-/* What all slices share: the energy's matrix without conditions, and an order to eliminate in. */
+/* Shared by all slices: the matrix of the energy without conditions, and an elimination order. */
 typedef struct lattice {
     sup_context context;
     int32_t *index; /* [SUP_LATTICE_SIZE] unknown of a node, -1 outside of the square */
@@ -38,10 +38,10 @@ typedef struct slice {
     double *value, *rhs;  /* [count] */
     unsigned char *fixed; /* [count] */
     double *entries;      /* [energy.first[count]] */
-    sup_csr matrix;       /* the lattice's pattern, entries of its own */
+    sup_csr matrix;       /* the pattern of the lattice with its own entries */
 } slice;
 
-/* Takes a node into the half of the square over the diagonal and the axis, where g is even. */
+/* Reflects a node into the half of the square above the diagonal and the axis, where g is even. */
 static void fold(int32_t *a, int32_t *b)
 {
     while (*b < 0 || *a < *b) {
@@ -61,20 +61,20 @@ static int32_t folded(const lattice *l, int32_t a, int32_t b)
     return l->index[a * SUP_LATTICE_COLUMNS + b];
 }
 
-/* The squared Laplacian of one node, all corners of the lattice that it touches; 15 pairs. */
+/* The squared Laplacian of one node, for all nodes that its stencil touches; 15 pairs. */
 static int32_t add_laplacian(const lattice *l, int32_t a, int32_t b, sup_triplet *to)
 {
     const int32_t node[5] = {l->index[a * SUP_LATTICE_COLUMNS + b], folded(l, a + 1, b), folded(l, a - 1, b),
                              folded(l, a, b + 1), folded(l, a, b - 1)};
     const double weight[5] = {-4.0, 1.0, 1.0, 1.0, 1.0};
-    /* Nodes and their images in both mirrors: 8, 4 of a node on one of the mirrors, 1 in the corner. */
-    double share = a == 0 ? 0.125 : (b == 0 || a == b ? 0.5 : 1.0);
+    /* Weight from the number of mirror images: 8 nodes in general, 4 on a mirror axis, 1 in the corner. */
+    double area = a == 0 ? 0.125 : (b == 0 || a == b ? 0.5 : 1.0);
     int32_t count = 0;
     for (int32_t i = 0; i < 5; i++)
         for (int32_t j = 0; j <= i; j++) {
-            /* A pair that is one node twice is met as (i, j) only, but counts for (j, i) too. */
+            /* A pair of identical nodes appears as (i, j) only, but counts for (j, i) too. */
             double twice = i != j && node[i] == node[j] ? 2.0 : 1.0;
-            to[count++] = (sup_triplet){node[i], node[j], share * twice * weight[i] * weight[j]};
+            to[count++] = (sup_triplet){node[i], node[j], area * twice * weight[i] * weight[j]};
         }
     return count;
 }
@@ -95,8 +95,8 @@ static sup_result lattice_open(const sup_context *context, lattice *l, sup_error
     if (l->index == NULL) return sup_fail_memory(error, "an operator");
     for (int32_t i = 0; i < SUP_LATTICE_SIZE; i++)
         l->index[i] = sup_lattice_inside(i / SUP_LATTICE_COLUMNS, i % SUP_LATTICE_COLUMNS) ? l->count++ : -1;
-    size_t room = (size_t)l->count * 15 * sizeof(sup_triplet);
-    sup_triplet *triplets = sup_alloc(memory, room);
+    size_t size = (size_t)l->count * 15 * sizeof(sup_triplet);
+    sup_triplet *triplets = sup_alloc(memory, size);
     l->order = sup_alloc(memory, (size_t)l->count * sizeof *l->order);
     sup_result result = triplets == NULL || l->order == NULL ? sup_fail_memory(error, "an operator") : SUP_OK;
     int32_t count = 0;
@@ -105,7 +105,7 @@ static sup_result lattice_open(const sup_context *context, lattice *l, sup_error
             count += add_laplacian(l, a, b, triplets + count);
     if (result == SUP_OK) result = sup_csr_from_triplets(context, l->count, triplets, count, &l->energy, error);
     if (result == SUP_OK) result = sup_order_minimum_degree(context, &l->energy, l->order, error);
-    sup_free(memory, triplets, room);
+    sup_free(memory, triplets, size);
     if (result != SUP_OK) lattice_close(l);
     return result;
 }
@@ -149,7 +149,7 @@ static void add_entry(slice *s, int32_t row, int32_t column, double value)
         if (s->matrix.column[e] == column) s->entries[e] += value;
 }
 
-/* g = 0.5 at part t of the way from one node to its neighbour, eq. (2). */
+/* Constrains g = 0.5 at fraction t between a node and its neighbour, eq. (2). */
 static void cross_edge(const lattice *l, slice *s, const int32_t from[2], const int32_t to[2], double t)
 {
     const double close = 1e-6;
@@ -169,19 +169,20 @@ static void cross_edge(const lattice *l, slice *s, const int32_t from[2], const 
     s->fixed[j] |= 2;
 }
 
-/* All lines of the lattice along one axis that a piece of the profile crosses. */
+/* All lattice lines along one axis that a profile segment crosses. */
 static void cross_lines(const lattice *l, slice *s, const double from[2], const double to[2], int32_t axis)
 {
     double low = fmin(from[axis], to[axis]), high = fmax(from[axis], to[axis]);
     if (!(high > low)) return;
     for (double line = ceil(low - 1e-9); line <= high + 1e-9; line += 1.0) {
         double t = (line - from[axis]) / (to[axis] - from[axis]);
-        double place = from[1 - axis] + fmin(fmax(t, 0.0), 1.0) * (to[1 - axis] - from[1 - axis]), cell = floor(place);
+        double coordinate = from[1 - axis] + fmin(fmax(t, 0.0), 1.0) * (to[1 - axis] - from[1 - axis]),
+               cell = floor(coordinate);
         int32_t node[2], next[2];
         node[axis] = next[axis] = (int32_t)line;
         node[1 - axis] = (int32_t)cell;
         next[1 - axis] = (int32_t)cell + 1;
-        cross_edge(l, s, node, next, place - cell);
+        cross_edge(l, s, node, next, coordinate - cell);
     }
 }
 
@@ -190,7 +191,7 @@ static void add_conditions(const lattice *l, slice *s, const sup_profile *profil
 {
     double last[2] = {0.0, 0.0};
     for (int32_t k = 0; k < SUP_PROFILE_POINTS; k++) {
-        double along = 0.5 * k / (SUP_PROFILE_POINTS - 1); /* of the straight line from (0.5, 0) to (0.5, 0.5) */
+        double along = 0.5 * k / (SUP_PROFILE_POINTS - 1); /* along the straight line from (0.5, 0) to (0.5, 0.5) */
         double f1 = 0.5 + d * (profile->points[k][0] - 0.5), f2 = along + d * (profile->points[k][1] - along);
         double next[2] = {(f1 + f2) * CELLS, (f1 - f2) * CELLS};
         for (int32_t axis = 0; axis < 2 && k > 0; axis++)
@@ -206,7 +207,7 @@ static void add_conditions(const lattice *l, slice *s, const sup_profile *profil
     }
 }
 
-/* Takes what is known to the right-hand side; known nodes keep a row of their own, so the pattern stays the same. */
+/* Moves known values to the right-hand side; known nodes keep an identity row, so the pattern stays the same. */
 static void eliminate(slice *s)
 {
     for (int32_t i = 0; i < s->matrix.size; i++) {
@@ -239,15 +240,15 @@ static sup_result solve_slice(const lattice *l, const sup_profile *profile, doub
     const sup_cholesky_options options = {.order = l->order};
     sup_result result = sup_cholesky_analyse(&l->context, &s.matrix, &options, &cholesky, error);
     if (result == SUP_OK) result = sup_cholesky_factorise(cholesky, &s.matrix, error);
-    size_t room = result == SUP_OK ? (size_t)sup_cholesky_workspace(cholesky, 1) * sizeof(double) : 0;
-    double *workspace = sup_alloc(&l->context.allocator, room);
+    size_t size = result == SUP_OK ? (size_t)sup_cholesky_workspace(cholesky, 1) * sizeof(double) : 0;
+    double *workspace = sup_alloc(&l->context.allocator, size);
     if (result == SUP_OK && workspace == NULL) result = sup_fail_memory(error, "a slice of an operator");
     if (result == SUP_OK) sup_cholesky_solve(cholesky, 1, s.rhs, s.rhs, workspace);
     for (int32_t i = 0; i < SUP_LATTICE_SIZE && result == SUP_OK; i++) {
         values[i] = l->index[i] >= 0 ? s.rhs[l->index[i]] : 0.0;
         if (fixed != NULL) fixed[i] = l->index[i] >= 0 ? s.fixed[l->index[i]] : 1;
     }
-    sup_free(&l->context.allocator, workspace, room);
+    sup_free(&l->context.allocator, workspace, size);
     sup_cholesky_destroy(cholesky);
     slice_close(l, &s);
     return result;
@@ -265,7 +266,7 @@ sup_result sup_operator_solve(const sup_context *context_in, const sup_profile *
     return result;
 }
 
-/* How much of a crease row a has on the diagonal where d = 0: 1 around f1 = f2 = 0.5. */
+/* Crease weight of row a on the diagonal where d = 0: 1 around f1 = f2 = 0.5. */
 static double crease_at(int32_t a)
 {
     double away = fabs((double)a / CELLS - 1.0);
@@ -273,7 +274,7 @@ static double crease_at(int32_t a)
     return t * t * (3.0 - 2.0 * t);
 }
 
-/* From the smooth union to max(f1, f2), as far as rows have a crease. */
+/* Blends from the smooth union to max(f1, f2) by the crease weight of each row. */
 static void crease_union(double *values)
 {
     for (int32_t a = 0; a < SUP_LATTICE_ROWS; a++)
@@ -284,8 +285,8 @@ static void crease_union(double *values)
             }
 }
 
-/* A slice continued past its sides: even over the diagonal, or straight where there is a crease, even over the axis, odd
- * about g = 1 over the far side. */
+/* A slice continued beyond its sides: even across the diagonal, or linear where there is a crease; even across the
+ * axis; odd about g = 1 across the far side. */
 static double beyond(const double *values, bool creased, int32_t a, int32_t b)
 {
     double sign = 1.0, shift = 0.0, crease = creased && b < 0 && a >= 0 && a < SUP_LATTICE_ROWS ? crease_at(a) : 0.0;
@@ -305,7 +306,8 @@ static double beyond(const double *values, bool creased, int32_t a, int32_t b)
     return shift + sign * values[a * SUP_LATTICE_COLUMNS + b];
 }
 
-/* Coefficients of quadratic B-splines from values: (1 - d2/8) along both axes, exact for cubics at the nodes, and local. */
+/* Coefficients of quadratic B-splines from values: (1 - d2/8) along both axes, local and exact for cubics at the
+ * nodes. */
 static void write_coefficients(const double *values, bool creased, float *table)
 {
     static const double filter[3] = {-0.125, 1.25, -0.125};
@@ -313,7 +315,7 @@ static void write_coefficients(const double *values, bool creased, float *table)
         for (int32_t column = 0; column < SUP_OPERATOR_COLUMNS; column++) {
             int32_t a = row - 1, b = column - 1;
             double sum = 0.0;
-            /* Cells that no lookup reaches keep a plain number. */
+            /* Cells that no lookup reaches keep a finite value. */
             if (b <= CELLS + 1 && b <= a + 3 && a + b <= 2 * CELLS + 3)
                 for (int32_t i = 0; i < 3; i++)
                     for (int32_t j = 0; j < 3; j++)
@@ -326,7 +328,7 @@ typedef struct build {
     const lattice *lattice;
     const sup_profile *profiles;
     float *tables;
-    double *values; /* [pieces*SUP_LATTICE_SIZE] */
+    double *values; /* [slice_count*SUP_LATTICE_SIZE] */
     sup_result *results;
     sup_error *errors;
 } build;
@@ -398,9 +400,9 @@ void sup_operator_at(const float *table, double f1, double f2, double d, double 
     spline(w - column, across, across_slope);
     for (int32_t k = 0; k < 18; k++) {
         int32_t i = k % 9 / 3, j = k % 3, layer = (int32_t)lower + k / 9;
-        double share = k < 9 ? 1.0 - (d - lower) : d - lower;
+        double weight = k < 9 ? 1.0 - (d - lower) : d - lower;
         double c =
-            share *
+            weight *
             (double)table[layer * SUP_OPERATOR_SLICE + ((int32_t)row + i) * SUP_OPERATOR_COLUMNS + (int32_t)column + j];
         value += along[i] * across[j] * c;
         by_u += along_slope[i] * across[j] * c;

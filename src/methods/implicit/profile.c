@@ -1,6 +1,6 @@
-/* profile.c - profiles made by code and profiles drawn by people.
+/* profile.c - built-in and user-drawn profiles.
  *
- * Based on: [vaillant2014iso] section 4.2. The shape of the bulge is ours: the paper shows it in figure 6 and gives no
+ * Based on: [vaillant2014iso] section 4.2. The shape of the bulge is our own: the paper shows it in figure 6 without
  * control points. */
 #include "methods/implicit/profile.h"
 
@@ -8,7 +8,7 @@
 
 enum { CURVE_LIMIT = 1024, CURVE_STEPS = 16 };
 static const double longest_contact = 1.0 - 1.0 / 32.0; /* four nodes of an operator's table before g = 1 */
-static const double near = 1e-3;                        /* a drawn point this close to a place is on it */
+static const double near = 1e-3; /* tolerance for points on an axis, the diagonal or the start point */
 
 typedef struct curve {
     int32_t count;
@@ -24,25 +24,25 @@ static bool add_point(curve *c, double x, double y)
     return true;
 }
 
-/* Evenly along the first `count` points of the curve. */
+/* Resamples the first `count` points of the curve uniformly. */
 static void resample(const curve *c, int32_t count, sup_profile *profile)
 {
-    double length = 0.0, done = 0.0;
+    double length = 0.0, length_before = 0.0;
     for (int32_t i = 1; i < count; i++)
         length += hypot(c->points[i][0] - c->points[i - 1][0], c->points[i][1] - c->points[i - 1][1]);
     int32_t i = 1;
     for (int32_t k = 0; k < SUP_PROFILE_POINTS; k++) {
-        double target = length * k / (SUP_PROFILE_POINTS - 1), piece = 0.0;
+        double target = length * k / (SUP_PROFILE_POINTS - 1), segment = 0.0;
         for (;; i++) {
-            piece = hypot(c->points[i][0] - c->points[i - 1][0], c->points[i][1] - c->points[i - 1][1]);
-            if (done + piece >= target || i == count - 1) break;
-            done += piece;
+            segment = hypot(c->points[i][0] - c->points[i - 1][0], c->points[i][1] - c->points[i - 1][1]);
+            if (length_before + segment >= target || i == count - 1) break;
+            length_before += segment;
         }
-        double t = piece > 0.0 ? fmin(fmax((target - done) / piece, 0.0), 1.0) : 0.0;
+        double t = segment > 0.0 ? fmin(fmax((target - length_before) / segment, 0.0), 1.0) : 0.0;
         for (int32_t axis = 0; axis < 2; axis++)
             profile->points[k][axis] = c->points[i - 1][axis] + t * (c->points[i][axis] - c->points[i - 1][axis]);
     }
-    /* Rounding must not take the ends off the axis and the diagonal. */
+    /* Removes rounding errors at the axis and the diagonal. */
     profile->points[0][0] = 0.5;
     profile->points[0][1] = 0.0;
     profile->points[SUP_PROFILE_POINTS - 1][0] = profile->points[SUP_PROFILE_POINTS - 1][1] = c->points[count - 1][0];
@@ -61,22 +61,23 @@ sup_profile sup_profile_contact(void)
 /* Point of a clamped uniform cubic B-spline, by de Boor's algorithm; t from 0 to control_count - 3. */
 static void b_spline(const double (*control)[2], int32_t control_count, double t, double out[2])
 {
-    int32_t pieces = control_count - 3, piece = (int32_t)fmin(floor(t), pieces - 1);
+    int32_t segments = control_count - 3, segment = (int32_t)fmin(floor(t), segments - 1);
     double p[4][2];
-    memcpy(p, control + piece, sizeof p);
+    memcpy(p, control + segment, sizeof p);
     for (int32_t level = 1; level <= 3; level++)
         for (int32_t j = 3; j >= level; j--) {
-            double low = fmin(fmax(piece + j - 3, 0), pieces), high = fmin(fmax(piece + j - level + 1, 0), pieces);
-            double share = (t - low) / (high - low);
+            double low = fmin(fmax(segment + j - 3, 0), segments),
+                   high = fmin(fmax(segment + j - level + 1, 0), segments);
+            double weight = (t - low) / (high - low);
             for (int32_t axis = 0; axis < 2; axis++)
-                p[j][axis] = (1.0 - share) * p[j - 1][axis] + share * p[j][axis];
+                p[j][axis] = (1.0 - weight) * p[j - 1][axis] + weight * p[j][axis];
         }
     memcpy(out, p[3], sizeof p[3]);
 }
 
 sup_profile sup_profile_bulge(void)
 {
-    /* Out of the straight line where the other limb is felt a little, back into its direction at the crease. */
+    /* Leaves the straight line where the other limb's field is small, and is parallel to it again at the crease. */
     static const double control[6][2] = {{0.5, 0.0}, {0.5, 0.08}, {0.5, 0.16}, {0.4, 0.2}, {0.4, 0.3}, {0.4, 0.4}};
     curve c = {0};
     for (int32_t i = 0; i <= 192; i++) {
@@ -95,7 +96,7 @@ typedef struct reader {
     const char *at, *end, *line_start;
     int32_t line;
     curve curve;
-    double start[2], here[2], control[2]; /* first point of the piece, the pen, and the last control point */
+    double start[2], here[2], control[2]; /* first point of the path, current point, last control point */
     sup_error *error;
 } reader;
 
@@ -132,7 +133,7 @@ static sup_result read_numbers(reader *r, int32_t count, double *numbers)
     for (int32_t i = 0; i < count; i++) {
         if (!number_next(r)) return fail(r, "a number is missing here.");
         const char *after = sup_parse_double(r->at, r->end, &numbers[i]);
-        if (after == NULL || !(fabs(numbers[i]) <= 1e6)) return fail(r, "this is not a number that can be used.");
+        if (after == NULL || !(fabs(numbers[i]) <= 1e6)) return fail(r, "this is not a number between -1e6 and 1e6.");
         r->at = after;
     }
     return SUP_OK;
@@ -144,7 +145,7 @@ static sup_result add_bezier(reader *r, const double a[2], const double b[2], co
         double t = (double)i / CURVE_STEPS, s = 1.0 - t, at[2];
         for (int32_t k = 0; k < 2; k++)
             at[k] = s * s * s * r->here[k] + 3.0 * s * t * (s * a[k] + t * b[k]) + t * t * t * to[k];
-        if (!add_point(&r->curve, at[0], at[1])) return fail(r, "the curve has too many pieces; 60 are enough.");
+        if (!add_point(&r->curve, at[0], at[1])) return fail(r, "the curve has too many segments; use at most 60.");
     }
     memcpy(r->here, to, sizeof r->here);
     return SUP_OK;
@@ -154,15 +155,15 @@ static sup_result add_line(reader *r, const double to[2])
 {
     memcpy(r->here, to, sizeof r->here);
     memcpy(r->control, to, sizeof r->control);
-    return add_point(&r->curve, to[0], to[1]) ? SUP_OK : fail(r, "the curve has too many pieces; 60 are enough.");
+    return add_point(&r->curve, to[0], to[1]) ? SUP_OK : fail(r, "the curve has too many segments; use at most 60.");
 }
 
 /* C, S, Q and T: control points a and b of a cubic from the numbers of the command. */
-static sup_result add_curve(reader *r, char command, char before, const double *n)
+static sup_result add_curve(reader *r, char command, char previous, const double *n)
 {
     double mirror[2], a[2], b[2];
     const double *to = n + (command == 'C' ? 4 : (command == 'T' ? 0 : 2));
-    bool smooth = command == 'S' ? before == 'C' || before == 'S' : before == 'Q' || before == 'T';
+    bool smooth = command == 'S' ? previous == 'C' || previous == 'S' : previous == 'Q' || previous == 'T';
     for (int32_t k = 0; k < 2; k++)
         mirror[k] = smooth ? 2.0 * r->here[k] - r->control[k] : r->here[k];
     const double *first = command == 'S' || command == 'T' ? mirror : n;
@@ -177,8 +178,8 @@ static sup_result add_curve(reader *r, char command, char before, const double *
     return result;
 }
 
-/* One set of numbers of a command; `before` is the command of the set before it, in capitals. */
-static sup_result read_set(reader *r, char command, char before)
+/* Reads one set of numbers of a command; `previous` is the command of the previous set, in capitals. */
+static sup_result read_set(reader *r, char command, char previous)
 {
     static const char names[] = "MLHVCSQTZ";
     static const int32_t counts[] = {2, 2, 1, 1, 6, 4, 4, 2, 0};
@@ -206,23 +207,23 @@ static sup_result read_set(reader *r, char command, char before)
     case 'Z':
         return add_line(r, r->start);
     default:
-        return add_curve(r, capital, before, n);
+        return add_curve(r, capital, previous, n);
     }
 }
 
 static sup_result read_path(reader *r)
 {
-    char before = 0;
+    char previous = 0;
     while (skip_space(r), r->at < r->end) {
         char command = *r->at, capital = command >= 'a' ? (char)(command - 'a' + 'A') : command;
         if (capital == '\0' || strchr("MLHVCSQTZ", capital) == NULL)
-            return fail(r, "only the path commands M L H V C S Q T Z are known, capital or small.");
-        if (before == 0 && capital != 'M') return fail(r, "a path starts with M.");
+            return fail(r, "unknown path command; use M L H V C S Q T Z, upper or lower case.");
+        if (previous == 0 && capital != 'M') return fail(r, "a path must start with M.");
         r->at++;
         do {
-            sup_result result = read_set(r, command, before);
+            sup_result result = read_set(r, command, previous);
             if (result != SUP_OK) return result;
-            before = capital;
+            previous = capital;
             if (command == 'M' || command == 'm') command--; /* further pairs are lines, L or l */
         } while (capital != 'Z' && number_next(r));
     }
@@ -243,44 +244,46 @@ static sup_result read_points(reader *r)
 static sup_result fail_shape(const reader *r, int32_t point, const char *what)
 {
     const double *at = r->curve.points[point];
-    char place[64];
-    sup_format(place, sizeof place, "at (%.3g, %.3g)", at[0], at[1]);
-    return sup_fail(r->error, SUP_ERROR_DATA, "profile.shape", "", "The profile %s %s", place, what);
+    char location[64];
+    sup_format(location, sizeof location, "at (%.3g, %.3g)", at[0], at[1]);
+    return sup_fail(r->error, SUP_ERROR_DATA, "profile.shape", "", "The profile %s %s", location, what);
 }
 
-/* From the axis to the diagonal, cut there; what follows must stay on the diagonal and is the contact surface. */
+/* From the axis to the diagonal; everything after that must stay on the diagonal and is the contact surface. */
 static sup_result check_shape(reader *r, sup_profile *profile)
 {
     curve *c = &r->curve;
-    if (c->count < 2) return fail(r, "a curve needs two points or more.");
+    if (c->count < 2) return fail(r, "a curve needs at least two points.");
     bool mirrored = fabs(c->points[0][0]) <= near && fabs(c->points[0][1] - 0.5) <= near;
     if (!mirrored && !(fabs(c->points[0][0] - 0.5) <= near && fabs(c->points[0][1]) <= near))
-        return fail_shape(r, 0, "starts in the wrong place: it must start at (0.5, 0) or (0, 0.5).");
-    int32_t meet = 0;
+        return fail_shape(r, 0, "is a wrong start: start at (0.5, 0) or (0, 0.5).");
+    int32_t diagonal_index = 0;
     for (int32_t i = 0; i < c->count; i++) {
         double x = c->points[i][mirrored ? 1 : 0], y = c->points[i][mirrored ? 0 : 1];
         if (!(x >= -near && x <= 1.0 + near && y >= -near && y <= 1.0 + near))
             return fail_shape(r, i, "leaves the square from 0 to 1.");
-        if (i > 0 && meet == 0 && y <= near) return fail_shape(r, i, "lies on an axis; only its first point may.");
-        if (i > 0 && meet == 0 && x - y <= near) {
+        if (i > 0 && diagonal_index == 0 && y <= near)
+            return fail_shape(r, i, "lies on an axis; only its first point may.");
+        if (i > 0 && diagonal_index == 0 && x - y <= near) {
             const double *last = c->points[i - 1];
             double ahead = last[0] - last[1], behind = fmin(x - y, 0.0), t = ahead / (ahead - behind);
             if (behind < -4.0 * near)
-                return fail_shape(r, i, "crosses the diagonal f1 = f2: end on it or go on along it.");
+                return fail_shape(r, i, "crosses the diagonal f1 = f2: end on it or continue along it.");
             x = y = 0.5 * (last[0] + t * (x - last[0]) + last[1] + t * (y - last[1]));
-            meet = i;
-        } else if (meet > 0) {
+            diagonal_index = i;
+        } else if (diagonal_index > 0) {
             if (fabs(x - y) > 4.0 * near || x < c->points[i - 1][0] - near)
-                return fail_shape(r, i, "leaves the diagonal f1 = f2 after meeting it: go on along it, or end.");
+                return fail_shape(r, i, "leaves the diagonal f1 = f2 after reaching it: continue along it, or end.");
             x = y = 0.5 * (x + y);
         }
         c->points[i][0] = x;
         c->points[i][1] = y;
     }
-    if (meet == 0) return fail_shape(r, c->count - 1, "ends before the diagonal f1 = f2: it must reach it.");
-    if (!(c->points[meet][0] >= 0.1 && c->points[meet][0] <= 0.9))
-        return fail_shape(r, meet, "meets the diagonal too close to a corner: between 0.1 and 0.9, please.");
-    resample(c, meet + 1, profile);
+    if (diagonal_index == 0) return fail_shape(r, c->count - 1, "ends before the diagonal f1 = f2: it must reach it.");
+    if (!(c->points[diagonal_index][0] >= 0.1 && c->points[diagonal_index][0] <= 0.9))
+        return fail_shape(r, diagonal_index,
+                          "reaches the diagonal too close to a corner: use a point between 0.1 and 0.9.");
+    resample(c, diagonal_index + 1, profile);
     profile->contact = fmin(c->points[c->count - 1][0], longest_contact);
     return SUP_OK;
 }

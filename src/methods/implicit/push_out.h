@@ -1,16 +1,16 @@
-/* push_out.h (internal) - the shown skin stays out of things that are in its way.
+/* push_out.h (internal) - keeps the output skin out of scene colliders.
  *
- * Not of the paper. Tracking knows nothing of them: what is shown is pushed out of them and the skin around follows, so
- * that a thing leaves no trace once it is gone. Friction is not minded. */
+ * Not in the paper. Tracking ignores colliders: only the output is pushed out of them, and the surrounding skin
+ * follows, so that a collider has no effect once it is gone. Friction is ignored. */
 #ifndef SUP_METHODS_IMPLICIT_PUSH_OUT_H
 #define SUP_METHODS_IMPLICIT_PUSH_OUT_H
 
 #include "geometry/collide_points.h"
 #include "methods/implicit/track.h"
 
-/* `shown` [row_count*4] in sizes from the origin, as sup_track_show leaves it; solids in file units from there. The
- * state's own places stay. */
-void sup_outside_push(const sup_context *context, const sup_track *track, void *state, const sup_solid *solids,
-                      int32_t solid_count, double size, float *shown);
+/* `output` [vertex_count*4] in sizes from the origin, as written by sup_track_output; solids in file units from the
+ * same origin. The positions of the state do not change. */
+void sup_push_out(const sup_context *context, const sup_track *track, void *state, const sup_solid *solids,
+                  int32_t solid_count, double size, float *output);
 
 #endif

@@ -1,164 +1,172 @@
-/* relax.c - vertices slide over their iso-surfaces until edges are as near as can be to the rest edges, turned.
+/* relax.c - vertices slide on their iso-surfaces towards the rotated rest edges.
  *
- * Based on: [vaillant2014iso] sections 5.1 and 5.2, eq. 3 and 4. With prescribed rotations R the energy of eq. 3 is quadratic; half of its
- * gradient over two is L p - b, L the Laplacian of the weights and b_i = sum_j w_ij (R_i + R_j) / 2 (rest_i - rest_j).
- * The surface holds vertices in their tangent planes (eq. 4): downhill is r = T (b - L p), T = 1 - n n^T.
+ * Based on: [vaillant2014iso] sections 5.1 and 5.2, eq. 3 and 4. With prescribed rotations R the energy of eq. 3 is
+ * quadratic; a quarter of its gradient is L p - b, with L the Laplacian of the weights and b_i = sum_j w_ij (R_i + R_j)
+ * / 2 (rest_i - rest_j). Vertices stay in their tangent planes (eq. 4): the descent direction is r = T (b - L p), T = 1
+ * - n n^T.
  *
- * Two ways down:
- *   jacobi   the paper's: every vertex to where its neighbours want it, in its plane; one Newton step. A disturbance
- *            passes one edge a round.
- *   factor   downhill by the constant matrix L + m M: one factor made at bind, a solve, z = T (L + m M)^-1 r, with the step
- *            length from the quadratic energy; a Jacobi step in the same planes takes away what creases, where planes of
- *            neighbours differ, left of z; then one Newton step. Rows that sleep have r = z = 0. PLAIN rounds of the
- *            paper's follow: along creases z is mostly out of the planes, and Jacobi steps are cheap and stay near.
- *            Deviates from the paper, to the same minimum. Directions go on from those before (conjugate gradients, at
- *            most KEEP of them), and m is large: a solve that reaches as far as a body is long moves whole limbs, which
- *            tangent planes then take apart; the best step along that is a hundredth of one along what stays near.
+ * Two solvers:
+ *   jacobi   the paper's: every vertex moves to the mean given by its neighbours, in its plane; then one Newton step.
+ *            Information travels one edge per iteration.
+ *   factor   preconditioned by the constant matrix L + m M: one factor made at bind time, a solve,
+ *            z = T (L + m M)^-1 r, with the step length from the quadratic energy; a Jacobi step in the same planes
+ *            removes the error of z at creases, where the planes of neighbours differ; then one Newton step. Sleeping
+ *            vertices have r = z = 0. JACOBI_ITERATIONS of the paper's follow: along creases z is mostly out of the
+ *            planes, and Jacobi steps are cheap and local.
+ *            Deviates from the paper, with the same minimum. Directions are conjugate gradients (with at most MAX_KEEP
+ *            of the previous one), and m is large: a solve that reaches across the whole body moves whole limbs, which
+ *            the tangent planes then break up; the best step along that direction is a hundredth of a local one's.
  *
- * A round costs at most one look at the field for each vertex either way. */
+ * An iteration costs at most one field evaluation per vertex with either solver. */
 #include "methods/implicit/track_work.h"
 
-/* Part of a Jacobi step that is taken: whole ones oscillate on fans with an even number of spokes. */
+/* Fraction of a Jacobi step that is taken: full steps oscillate on fans with an even number of spokes. */
 static const float DAMPING = 0.8f;
-/* Rounds of Jacobi steps alone after one with a solve, and the part of the best step along z that is taken: planes turn on
- * the way. */
-enum { PLAIN = 3 };
-static const double TAKE = 0.7;
-/* Most of the direction of the round before that is kept. */
-static const double KEEP = 0.9;
-/* Of the sum of a row's weights: how much it is held where its bone has it; and if it follows no field. */
+/* Jacobi iterations after each one with a solve, and the fraction of the optimal step along z that is taken: the planes
+ * rotate along the step. */
+enum { JACOBI_ITERATIONS = 3 };
+static const double STEP_SCALE = 0.7;
+/* Maximum weight of the previous direction. */
+static const double MAX_KEEP = 0.9;
+/* Stiffness of the anchor at the bone's position, relative to the sum of a vertex's weights; and the same for vertices
+ * without a field. */
 static const float ANCHOR = 0.02f, ANCHOR_FREE = 0.05f;
-/* Edges between a row and where its neighbours want it from which on it is torn off: it goes there through the air. */
-static const float TORN = 1.0f;
-/* Farthest in a round, edges. */
-static const float FARTHEST = 1.0f;
-/* Way, edges, from which on a block looks at the field again: sliding leaves a surface only as it curves; and at contacts. */
-static const float FAR = 0.05f, FAR_HELD = 0.003f;
+/* Distance in edge lengths between a vertex and the mean of its neighbours from which on it is an outlier and moves
+ * there directly. */
+static const float OUTLIER = 1.0f;
+/* Maximum displacement in an iteration, in edge lengths. */
+static const float MAX_STEP = 1.0f;
+/* Displacement in edge lengths after which a cluster is evaluated again: sliding leaves a surface only as far as it is
+ * curved; and the same in contacts. */
+static const float MAX_DRIFT = 0.05f, MAX_DRIFT_IN_CONTACT = 0.003f;
 
-/* How much a row is held where its bone has it, which is `place`: less as the joints of its part bend, unless it follows no field,
- * and the more dual quaternions have it elsewhere, nothing from an edge on. */
-static float anchor_of(const sup_track_work *w, int64_t row, int32_t joint, float place[3])
+/* Stiffness of a vertex's anchor; `position` becomes its skinned position by the bone of its region. It decreases as
+ * the joints of the region bend, unless the vertex follows no field, and with the distance to dual quaternion skinning;
+ * it is 0 from one edge length on. */
+static float anchor_of(const sup_track_work *w, int64_t vertex, int32_t joint, float position[3])
 {
-    const float *rest = w->track->rest + 4 * row, *turn = w->rows.turn + 12 * row,
-                *bone = w->input->joints[joint].place;
+    const float *rest = w->track->rest + 4 * vertex, *transform = w->arrays.transform + 12 * vertex,
+                *bone = w->input->joints[joint].transform;
     float square = 0.0f;
     for (int r = 0; r < 3; r++) {
-        const float *m = bone + 4 * r, *t = turn + 4 * r;
+        const float *m = bone + 4 * r, *t = transform + 4 * r;
         float there = t[0] * rest[0] + t[1] * rest[1] + t[2] * rest[2] + t[3];
-        place[r] = m[0] * rest[0] + m[1] * rest[1] + m[2] * rest[2] + m[3];
-        square += (there - place[r]) * (there - place[r]);
+        position[r] = m[0] * rest[0] + m[1] * rest[1] + m[2] * rest[2] + m[3];
+        square += (there - position[r]) * (there - position[r]);
     }
-    float hold = 1.0f - sqrtf(square) / w->track->aim[row].edge;
-    float part = w->track->aim[row].gradient > 0.0f ? ANCHOR * w->rows.straight[joint] : ANCHOR_FREE;
-    return hold > 0.0f ? part * hold * w->track->sum[row] : 0.0f;
+    float hold = 1.0f - sqrtf(square) / w->track->target[vertex].edge;
+    float strength = w->track->target[vertex].gradient > 0.0f ? ANCHOR * w->arrays.straight[joint] : ANCHOR_FREE;
+    return hold > 0.0f ? strength * hold * w->track->sum[vertex] : 0.0f;
 }
 
-void sup_track_load_block(const sup_track *track, const sup_track_rows *rows, int32_t block)
+void sup_track_compute_rhs(const sup_track *track, const sup_track_arrays *arrays, int32_t cluster)
 {
-    for (int64_t i = track->block_first[block]; i < track->block_first[block + 1]; i++) {
+    for (int64_t i = track->cluster_first[cluster]; i < track->cluster_first[cluster + 1]; i++) {
         const sup_four rest = sup_four_load(track->rest + 4 * i);
-        const float *own = rows->turn + 12 * i;
+        const float *own = arrays->transform + 12 * i;
         sup_four edges = sup_four_splat(0.0f),
-                 sum[3] = {edges, edges, edges}; /* products along the edges, to be added up */
+                 sum[3] = {edges, edges, edges}; /* products along the edges, summed later */
         for (int32_t e = track->first[i]; e < track->first[i + 1]; e++) {
             int64_t j = track->other[e];
             sup_four edge = sup_four_splat(0.5f * track->weight[e]) * (rest - sup_four_load(track->rest + 4 * j));
             edges += edge;
             for (int c = 0; c < 3; c++)
-                sum[c] += sup_four_load(rows->turn + 12 * j + 4 * c) * edge;
+                sum[c] += sup_four_load(arrays->transform + 12 * j + 4 * c) * edge;
         }
         for (int c = 0; c < 3; c++) {
             sum[c] += sup_four_load(own + 4 * c) * edges;
-            rows->load[4 * i + c] = sum[c][0] + sum[c][1] + sum[c][2];
+            arrays->rhs[4 * i + c] = sum[c][0] + sum[c][1] + sum[c][2];
         }
     }
 }
 
-/* The same, with their anchors. */
-static void load_anchored(const sup_track_work *w, int32_t block)
+/* The same including anchors. */
+static void rhs_with_anchors(const sup_track_work *w, int32_t cluster)
 {
-    sup_track_load_block(w->track, &w->rows, block);
-    for (int64_t i = w->track->block_first[block]; i < w->track->block_first[block + 1]; i++) {
-        float anchor[3], hold = anchor_of(w, i, w->track->block_joint[block], anchor);
+    sup_track_compute_rhs(w->track, &w->arrays, cluster);
+    for (int64_t i = w->track->cluster_first[cluster]; i < w->track->cluster_first[cluster + 1]; i++) {
+        float anchor[3], hold = anchor_of(w, i, w->track->cluster_joint[cluster], anchor);
         for (int c = 0; c < 3; c++)
-            w->rows.load[4 * i + c] += hold * anchor[c];
-        w->rows.load[4 * i + 3] = hold;
+            w->arrays.rhs[4 * i + c] += hold * anchor[c];
+        w->arrays.rhs[4 * i + 3] = hold;
     }
 }
 
-/* v <- share * T v; free where no field is felt. */
-static inline void flatten(const sup_track_aim *aim, const float *normal, float v[3])
+/* v <- relax * T v; unconstrained where the vertex follows no field. */
+static inline void project_tangent(const sup_track_target *target, const float *normal, float v[3])
 {
-    float along = aim->gradient > 0.0f ? v[0] * normal[0] + v[1] * normal[1] + v[2] * normal[2] : 0.0f;
+    float along = target->gradient > 0.0f ? v[0] * normal[0] + v[1] * normal[1] + v[2] * normal[2] : 0.0f;
     for (int c = 0; c < 3; c++)
-        v[c] = aim->relax * (v[c] - along * normal[c]);
+        v[c] = target->relax * (v[c] - along * normal[c]);
 }
 
-/* Not deeper into a contact than its sheet goes. */
-static inline void hold_back(const float *stop, float v[3])
+/* Blocks motion deeper into a contact than its surface extends. */
+static inline void apply_barrier(const float *barrier, float v[3])
 {
-    float into = stop[3] > 0.0f ? v[0] * stop[0] + v[1] * stop[1] + v[2] * stop[2] : 0.0f;
+    float into = barrier[3] > 0.0f ? v[0] * barrier[0] + v[1] * barrier[1] + v[2] * barrier[2] : 0.0f;
     for (int c = 0; c < 3 && into > 0.0f; c++)
-        v[c] -= stop[3] * into * stop[c];
+        v[c] -= barrier[3] * into * barrier[c];
 }
 
-static inline void constrain(const sup_track_work *w, int64_t row, float v[3])
+static inline void constrain(const sup_track_work *w, int64_t vertex, float v[3])
 {
-    flatten(&w->track->aim[row], w->rows.normal + 4 * row, v);
-    hold_back(w->rows.stop + 4 * row, v);
+    project_tangent(&w->track->target[vertex], w->arrays.normal + 4 * vertex, v);
+    apply_barrier(w->arrays.barrier + 4 * vertex, v);
 }
 
-/* --- Passes over the blocks that are awake --- */
+/* --- Passes over the awake clusters --- */
 
-/* What blocks that woke up need: loads, and where their rows are in the factor. */
-static void load_some(void *work, int32_t begin, int32_t end, int32_t worker)
+/* Prepares clusters that woke up: right-hand sides, and the subdomains of their vertices. */
+static void rhs_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
-    const sup_float_subdomains *parts = &w->track->parts;
+    const sup_float_subdomains *subdomains = &w->track->subdomains;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        if (!(w->rows.awake[block] & SUP_TRACK_NEW)) continue;
-        w->rows.awake[block] &= (unsigned char)~SUP_TRACK_NEW;
-        w->rows.parts[block] = 0;
-        load_anchored(w, block);
-        for (int32_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++) {
-            int32_t place = w->track->place[row], low = 0, high = parts->part_count;
-            while (low < high) { /* the part whose columns hold it; the top's are in none */
+        int32_t cluster = w->arrays.list[i];
+        if (!(w->arrays.awake[cluster] & SUP_TRACK_STALE)) continue;
+        w->arrays.awake[cluster] &= (unsigned char)~SUP_TRACK_STALE;
+        w->arrays.subdomain_bits[cluster] = 0;
+        rhs_with_anchors(w, cluster);
+        for (int32_t vertex = w->track->cluster_first[cluster]; vertex < w->track->cluster_first[cluster + 1];
+             vertex++) {
+            int32_t column = w->track->elimination[vertex], low = 0, high = subdomains->part_count;
+            while (low < high) { /* subdomain whose columns contain it; separator columns are in none */
                 int32_t middle = (low + high) / 2;
-                if (parts->column_first[middle + 1] <= place)
+                if (subdomains->column_first[middle + 1] <= column)
                     low = middle + 1;
                 else
                     high = middle;
             }
-            if (low < parts->part_count) w->rows.parts[block] |= (uint64_t)1 << (low % 64);
+            if (low < subdomains->part_count) w->arrays.subdomain_bits[cluster] |= (uint64_t)1 << (low % 64);
         }
     }
 }
 
 /* Of its edges and its anchor. */
-static inline float weight_of(const sup_track_work *w, int64_t row)
+static inline float weight_of(const sup_track_work *w, int64_t vertex)
 {
-    return w->track->sum[row] + w->rows.load[4 * row + 3];
+    return w->track->sum[vertex] + w->arrays.rhs[4 * vertex + 3];
 }
 
-static void pull_row(sup_track_work *w, int64_t row)
+static void compute_descent(sup_track_work *w, int64_t vertex)
 {
-    float *pull = w->rows.pull + 4 * row;
-    sup_four held = sup_four_splat(w->rows.load[4 * row + 3]) * sup_four_load(w->rows.place + 4 * row);
-    sup_four sum = sup_four_load(w->rows.load + 4 * row) - held - sup_track_image(w->track, w->rows.place, row);
-    memcpy(pull, &sum, 3 * sizeof *pull);
-    constrain(w, row, pull);
+    float *descent = w->arrays.descent + 4 * vertex;
+    sup_four held = sup_four_splat(w->arrays.rhs[4 * vertex + 3]) * sup_four_load(w->arrays.position + 4 * vertex);
+    sup_four sum =
+        sup_four_load(w->arrays.rhs + 4 * vertex) - held - sup_track_laplacian(w->track, w->arrays.position, vertex);
+    memcpy(descent, &sum, 3 * sizeof *descent);
+    constrain(w, vertex, descent);
     if (!w->solves) return;
-    float *solve = w->rows.solve + 4 * (int64_t)w->track->place[row];
-    memcpy(solve, pull, 3 * sizeof *solve);
-    solve[3] = 1.0f; /* the mark of a row that is asked for */
+    float *solve = w->arrays.solve + 4 * (int64_t)w->track->elimination[vertex];
+    memcpy(solve, descent, 3 * sizeof *solve);
+    solve[3] = 1.0f; /* marks the vertex as requested */
 }
 
-static void pull_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void descent_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
-    sup_track_each_row(work, begin, end, pull_row);
+    sup_track_each_vertex(work, begin, end, compute_descent);
 }
 
 static double dot3(const float *a, const float *b)
@@ -166,264 +174,271 @@ static double dot3(const float *a, const float *b)
     return (double)a[0] * (double)b[0] + (double)a[1] * (double)b[1] + (double)a[2] * (double)b[2];
 }
 
-/* z, flattened, and r . z. */
-static void slope_some(void *work, int32_t begin, int32_t end, int32_t worker)
+/* Projects z into the tangent planes, and computes r . z. */
+static void slope_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
     const sup_track *track = w->track;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        double down = 0.0;
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            float *z = w->rows.solve + 4 * (int64_t)track->place[row];
-            constrain(w, row, z);
-            down += dot3(z, w->rows.pull + 4 * row);
+        int32_t cluster = w->arrays.list[i];
+        double descends = 0.0;
+        for (int64_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++) {
+            float *z = w->arrays.solve + 4 * (int64_t)track->elimination[vertex];
+            constrain(w, vertex, z);
+            descends += dot3(z, w->arrays.descent + 4 * vertex);
         }
-        w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = down;
+        w->arrays.sums[SUP_TRACK_SUMS * (int64_t)cluster] = descends;
     }
 }
 
-/* The direction d: z, and what is left of that of the round before. */
-static void aim_row(sup_track_work *w, int64_t row)
+/* The search direction d: z plus a fraction of the previous direction. */
+static void update_direction(sup_track_work *w, int64_t vertex)
 {
-    float *move = w->rows.move + 4 * row;
-    const float *z = w->rows.solve + 4 * (int64_t)w->track->place[row];
+    float *direction = w->arrays.direction + 4 * vertex;
+    const float *z = w->arrays.solve + 4 * (int64_t)w->track->elimination[vertex];
     for (int c = 0; c < 3; c++)
-        move[c] = z[c] + (float)w->keep * move[c];
-    constrain(w, row, move);
+        direction[c] = z[c] + (float)w->keep * direction[c];
+    constrain(w, vertex, direction);
 }
 
-static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void direction_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
-    sup_track_each_row(work, begin, end, aim_row);
+    sup_track_each_vertex(work, begin, end, update_direction);
 }
 
-/* r . d and d . L d; and L d, where z was. */
-static void measure_some(void *work, int32_t begin, int32_t end, int32_t worker)
+/* r . d and d . L d; stores L d in place of z. */
+static void curvature_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
     const sup_track *track = w->track;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
-        double down = 0.0, bend = 0.0;
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
-            const float *d = w->rows.move + 4 * row;
-            float *image = w->rows.solve + 4 * (int64_t)track->place[row];
-            sup_four sum = sup_track_image(track, w->rows.move, row);
-            sum += sup_four_splat(w->rows.load[4 * row + 3]) * sup_four_load(d);
+        int32_t cluster = w->arrays.list[i];
+        double descends = 0.0, curvature = 0.0;
+        for (int64_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++) {
+            const float *d = w->arrays.direction + 4 * vertex;
+            float *image = w->arrays.solve + 4 * (int64_t)track->elimination[vertex];
+            sup_four sum = sup_track_laplacian(track, w->arrays.direction, vertex);
+            sum += sup_four_splat(w->arrays.rhs[4 * vertex + 3]) * sup_four_load(d);
             memcpy(image, &sum, 3 * sizeof *image);
-            down += dot3(d, w->rows.pull + 4 * row);
-            bend += dot3(d, image);
+            descends += dot3(d, w->arrays.descent + 4 * vertex);
+            curvature += dot3(d, image);
         }
-        w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = down;
-        w->rows.sums[SUP_TRACK_SUMS * (int64_t)block + 1] = bend;
+        w->arrays.sums[SUP_TRACK_SUMS * (int64_t)cluster] = descends;
+        w->arrays.sums[SUP_TRACK_SUMS * (int64_t)cluster + 1] = curvature;
     }
 }
 
-/* A Newton step, where rows went so far that their values may be others: sums[2] is how many were looked at. */
-static void look_again(sup_track_work *w, int32_t block)
+/* A Newton step where vertices moved so far that their values may have changed: sums[2] is the number of
+ * evaluations. */
+static void reproject_drifted(sup_track_work *w, int32_t cluster)
 {
     float held = 0.0f;
-    for (int64_t row = w->track->block_first[block]; row < w->track->block_first[block + 1]; row++)
-        held = sup_track_more(held, w->rows.place[4 * row + 3]);
-    bool far = w->rows.drift[block] > (held > 0.0f ? FAR_HELD : FAR);
-    w->rows.sums[SUP_TRACK_SUMS * (int64_t)block + 2] =
-        far ? (double)(w->track->block_first[block + 1] - w->track->block_first[block]) : 0.0;
-    if (far) sup_track_newton_block(w, block);
+    for (int64_t vertex = w->track->cluster_first[cluster]; vertex < w->track->cluster_first[cluster + 1]; vertex++)
+        held = sup_track_max(held, w->arrays.position[4 * vertex + 3]);
+    bool far = w->arrays.drift[cluster] > (held > 0.0f ? MAX_DRIFT_IN_CONTACT : MAX_DRIFT);
+    w->arrays.sums[SUP_TRACK_SUMS * (int64_t)cluster + 2] =
+        far ? (double)(w->track->cluster_first[cluster + 1] - w->track->cluster_first[cluster]) : 0.0;
+    if (far) sup_track_newton_step(w, cluster);
 }
 
-/* A row's way in this round: to where its neighbours want it; after a solve first along d, and then so with the pull that is
- * left, b - L (p + scale d), in the same plane. */
-static void step_of(const sup_track_work *w, int64_t row, float step[3])
+/* Step of a vertex in this iteration: the Jacobi step; after a solve first along d, then a Jacobi step with the
+ * remaining residual b - L (p + scale d), in the same plane. */
+static void vertex_step(const sup_track_work *w, int64_t vertex, float step[3])
 {
     const sup_track *track = w->track;
-    const float *pull = w->rows.pull + 4 * row, *d = w->rows.move + 4 * row;
-    float weight = weight_of(w, row), even = weight > 0.0f ? DAMPING / weight : 0.0f, left[3], scale = (float)w->scale;
-    memcpy(left, pull, sizeof left);
+    const float *descent = w->arrays.descent + 4 * vertex, *d = w->arrays.direction + 4 * vertex;
+    float weight = weight_of(w, vertex), jacobi = weight > 0.0f ? DAMPING / weight : 0.0f, residual[3],
+          scale = (float)w->scale;
+    memcpy(residual, descent, sizeof residual);
     step[0] = step[1] = step[2] = 0.0f;
     if (w->solves) {
-        memcpy(left, w->rows.solve + 4 * (int64_t)track->place[row], sizeof left);
-        flatten(&track->aim[row], w->rows.normal + 4 * row, left);
+        memcpy(residual, w->arrays.solve + 4 * (int64_t)track->elimination[vertex], sizeof residual);
+        project_tangent(&track->target[vertex], w->arrays.normal + 4 * vertex, residual);
         for (int c = 0; c < 3; c++) {
-            left[c] = pull[c] - scale * left[c];
+            residual[c] = descent[c] - scale * residual[c];
             step[c] = scale * d[c];
         }
-        hold_back(w->rows.stop + 4 * row, left);
+        apply_barrier(w->arrays.barrier + 4 * vertex, residual);
     }
     for (int c = 0; c < 3; c++)
-        step[c] += even * left[c];
+        step[c] += jacobi * residual[c];
 }
 
-static void move_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void move_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
     const sup_track *track = w->track;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        int32_t block = w->rows.list[i];
+        int32_t cluster = w->arrays.list[i];
         double square = 0.0;
         float moved = 0.0f;
-        for (int64_t row = track->block_first[block]; row < track->block_first[block + 1]; row++) {
+        for (int64_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++) {
             float step[3];
-            step_of(w, row, step);
-            float length = sqrtf((float)dot3(step, step)) / track->aim[row].edge;
-            float share = length > FARTHEST ? FARTHEST / length : 1.0f;
+            vertex_step(w, vertex, step);
+            float length = sqrtf((float)dot3(step, step)) / track->target[vertex].edge;
+            float scale = length > MAX_STEP ? MAX_STEP / length : 1.0f;
             for (int c = 0; c < 3; c++)
-                w->rows.place[4 * row + c] += share * step[c];
-            length *= share;
+                w->arrays.position[4 * vertex + c] += scale * step[c];
+            length *= scale;
             square += (double)length * (double)length;
-            moved = sup_track_more(moved, length);
+            moved = sup_track_max(moved, length);
         }
-        w->rows.moved[block] = moved;
-        w->rows.drift[block] += moved;
-        w->rows.sums[SUP_TRACK_SUMS * (int64_t)block] = square;
-        look_again(w, block);
+        w->arrays.moved[cluster] = moved;
+        w->arrays.drift[cluster] += moved;
+        w->arrays.sums[SUP_TRACK_SUMS * (int64_t)cluster] = square;
+        reproject_drifted(w, cluster);
     }
 }
 
-/* --- Rows that are torn off --- */
+/* --- Outliers --- */
 
-/* From a row to the middle of its neighbours, of places [row_count*4]. */
-static inline sup_four way_to_middle(const sup_track *track, const float *places, int64_t row)
+/* Vector from a vertex to the mean of its neighbours; positions [vertex_count*4]. */
+static inline sup_four to_ring_mean(const sup_track *track, const float *positions, int64_t vertex)
 {
-    sup_four here = sup_four_load(places + 4 * row), sum = sup_four_splat(0.0f);
-    for (int32_t e = track->first[row]; e < track->first[row + 1]; e++)
-        sum += sup_four_splat(track->mean[e]) * (sup_four_load(places + 4 * (int64_t)track->other[e]) - here);
+    sup_four here = sup_four_load(positions + 4 * vertex), sum = sup_four_splat(0.0f);
+    for (int32_t e = track->first[vertex]; e < track->first[vertex + 1]; e++)
+        sum += sup_four_splat(track->mean[e]) * (sup_four_load(positions + 4 * (int64_t)track->other[e]) - here);
     return sum;
 }
 
-/* The way of a row to the middle of its neighbours, if that is much farther than at rest: into `move`. Rotations have no say: in the
- * flaps that dual quaternions make of deep folds they are no guide. */
-static void find_torn(sup_track_work *w, int64_t row)
+/* Stores the vector to the mean of the neighbours in `direction` if it is much longer than at rest. Rotations are not
+ * used: they are unreliable in the flaps that dual quaternions make of deep folds. */
+static void find_outlier(sup_track_work *w, int64_t vertex)
 {
     const sup_track *track = w->track;
-    float *move = w->rows.move + 4 * row, way[4], rest[4], edge = track->aim[row].edge;
-    sup_four now = way_to_middle(track, w->rows.place, row);
-    memcpy(way, &now, sizeof way);
-    move[3] = 0.0f;
-    if (!(dot3(way, way) > (double)(TORN * TORN * edge * edge))) return;
-    now = way_to_middle(track, track->rest, row);
+    float *direction = w->arrays.direction + 4 * vertex, offset[4], rest[4], edge = track->target[vertex].edge;
+    sup_four now = to_ring_mean(track, w->arrays.position, vertex);
+    memcpy(offset, &now, sizeof offset);
+    direction[3] = 0.0f;
+    if (!(dot3(offset, offset) > (double)(OUTLIER * OUTLIER * edge * edge))) return;
+    now = to_ring_mean(track, track->rest, vertex);
     memcpy(rest, &now, sizeof rest);
-    if (!(sqrt(dot3(way, way)) > sqrt(dot3(rest, rest)) + (double)(TORN * edge))) return;
-    memcpy(move, way, 3 * sizeof *move);
-    move[3] = 1.0f;
+    if (!(sqrt(dot3(offset, offset)) > sqrt(dot3(rest, rest)) + (double)(OUTLIER * edge))) return;
+    memcpy(direction, offset, 3 * sizeof *direction);
+    direction[3] = 1.0f;
 }
 
-static void find_torn_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void find_outlier_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
-    sup_track_each_row(work, begin, end, find_torn);
+    sup_track_each_vertex(work, begin, end, find_outlier);
 }
 
-static void mend_row(sup_track_work *w, int64_t row)
+static void move_outlier(sup_track_work *w, int64_t vertex)
 {
-    const float *move = w->rows.move + 4 * row;
-    for (int c = 0; c < 3 && move[3] > 0.0f; c++)
-        w->rows.place[4 * row + c] += move[c];
+    const float *direction = w->arrays.direction + 4 * vertex;
+    for (int c = 0; c < 3 && direction[3] > 0.0f; c++)
+        w->arrays.position[4 * vertex + c] += direction[c];
 }
 
-static void mend_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void move_outlier_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
-    sup_track_each_row(work, begin, end, mend_row);
+    sup_track_each_vertex(work, begin, end, move_outlier);
 }
 
-void sup_track_mend(sup_track_work *w)
+void sup_track_fix_outliers(sup_track_work *w)
 {
-    sup_track_run(w, find_torn_some);
-    sup_track_run(w, mend_some);
+    sup_track_run(w, find_outlier_range);
+    sup_track_run(w, move_outlier_range);
 }
 
 static double total(const sup_track_work *w, int32_t which)
 {
     double sum = 0.0;
     for (int32_t i = 0; i < w->awake_count; i++)
-        sum += w->rows.sums[SUP_TRACK_SUMS * (int64_t)w->rows.list[i] + which];
+        sum += w->arrays.sums[SUP_TRACK_SUMS * (int64_t)w->arrays.list[i] + which];
     return sum;
 }
 
-/* --- The factor on the parts that hold rows that are awake --- */
+/* --- The factor restricted to subdomains with awake vertices --- */
 
-static bool is_used(const sup_track_work *w, int32_t part)
+static bool is_used(const sup_track_work *w, int32_t subdomain)
 {
-    return (w->parts >> (part % 64) & 1) != 0;
+    return (w->subdomains >> (subdomain % 64) & 1) != 0;
 }
 
-static void forward_some(void *work, int32_t begin, int32_t end, int32_t worker)
-{
-    sup_track_work *w = work;
-    SUP_UNUSED(worker);
-    for (int32_t part = begin; part < end; part++)
-        if (is_used(w, part)) sup_float_subdomain_forward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
-}
-
-static void backward_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void forward_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     sup_track_work *w = work;
     SUP_UNUSED(worker);
-    for (int32_t part = begin; part < end; part++)
-        if (is_used(w, part)) sup_float_subdomain_backward4(&w->track->factor, &w->track->parts, part, w->rows.solve);
+    for (int32_t subdomain = begin; subdomain < end; subdomain++)
+        if (is_used(w, subdomain))
+            sup_float_subdomain_forward4(&w->track->factor, &w->track->subdomains, subdomain, w->arrays.solve);
 }
 
-/* Zeros where no pull will be: rows of the used parts and of the top; and slots that the others do not write. */
+static void backward_range(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    SUP_UNUSED(worker);
+    for (int32_t subdomain = begin; subdomain < end; subdomain++)
+        if (is_used(w, subdomain))
+            sup_float_subdomain_backward4(&w->track->factor, &w->track->subdomains, subdomain, w->arrays.solve);
+}
+
+/* Clears the columns of the used subdomains and of the separator, and the slots that the unused subdomains do not
+ * write. */
 static void clear_solve(sup_track_work *w)
 {
-    const sup_float_subdomains *parts = &w->track->parts;
-    float *solve = w->rows.solve;
-    w->parts = 0;
+    const sup_float_subdomains *subdomains = &w->track->subdomains;
+    float *solve = w->arrays.solve;
+    w->subdomains = 0;
     for (int32_t i = 0; i < w->awake_count; i++)
-        w->parts |= w->rows.parts[w->rows.list[i]];
-    for (int32_t part = 0; part < parts->part_count; part++) {
-        bool used = is_used(w, part);
-        int64_t first = used ? parts->column_first[part] : w->track->row_count + parts->slot_first[part];
-        int64_t end = used ? parts->column_first[part + 1] : w->track->row_count + parts->slot_first[part + 1];
+        w->subdomains |= w->arrays.subdomain_bits[w->arrays.list[i]];
+    for (int32_t subdomain = 0; subdomain < subdomains->part_count; subdomain++) {
+        bool used = is_used(w, subdomain);
+        int64_t first =
+            used ? subdomains->column_first[subdomain] : w->track->vertex_count + subdomains->slot_first[subdomain];
+        int64_t end = used ? subdomains->column_first[subdomain + 1]
+                           : w->track->vertex_count + subdomains->slot_first[subdomain + 1];
         memset(solve + 4 * first, 0, 4 * (size_t)(end - first) * sizeof(float));
     }
-    int64_t top = parts->column_first[parts->part_count];
-    memset(solve + 4 * top, 0, 4 * (size_t)(w->track->row_count - top) * sizeof(float));
+    int64_t separator = subdomains->column_first[subdomains->part_count];
+    memset(solve + 4 * separator, 0, 4 * (size_t)(w->track->vertex_count - separator) * sizeof(float));
 }
 
-/* Sets the direction of this round and its scale. */
+/* Computes the search direction of this iteration and its scale. */
 static void choose_direction(sup_track_work *w)
 {
     const sup_track *track = w->track;
-    sup_parallel(w->context, track->parts.part_count, 1, forward_some, w);
-    sup_float_separator_solve4(&track->factor, &track->parts, w->rows.solve);
-    sup_parallel(w->context, track->parts.part_count, 1, backward_some, w);
-    sup_track_run(w, slope_some);
+    sup_parallel(w->context, track->subdomains.part_count, 1, forward_range, w);
+    sup_float_separator_solve4(&track->factor, &track->subdomains, w->arrays.solve);
+    sup_parallel(w->context, track->subdomains.part_count, 1, backward_range, w);
+    sup_track_run(w, slope_range);
     double slope = total(w, 0);
-    w->keep = w->slope > 0.0 ? fmin(slope / w->slope, KEEP) : 0.0;
+    w->keep = w->slope > 0.0 ? fmin(slope / w->slope, MAX_KEEP) : 0.0;
     w->slope = slope;
-    sup_track_run(w, aim_some);
-    sup_track_run(w, measure_some);
-    double down = total(w, 0), bend = total(w, 1);
-    w->scale = down > 0.0 && bend > 0.0 ? fmin(TAKE * down / bend, 2.0) : 0.0;
+    sup_track_run(w, direction_range);
+    sup_track_run(w, curvature_range);
+    double descends = total(w, 0), curvature = total(w, 1);
+    w->scale = descends > 0.0 && curvature > 0.0 ? fmin(STEP_SCALE * descends / curvature, 2.0) : 0.0;
 }
 
 int32_t sup_track_relax(sup_track_work *w, float *moved)
 {
-    int32_t round = 0;
+    int32_t iteration = 0;
     *moved = 0.0f;
-    for (int32_t i = 0; i < w->awake_count; i++) /* of rows that were mended */
-        sup_track_clear_moves(w, w->rows.list[i]);
-    for (bool busy = w->awake_count > 0; busy && round < w->input->rounds; round++) {
-        w->solves = w->input->solver == SUP_TRACK_FACTOR && round % (PLAIN + 1) == 0;
-        bool judges =
-            w->solves || w->input->solver == SUP_TRACK_JACOBI; /* Jacobi steps alone say nothing of long ways */
-        if (w->input->shape) sup_track_turn_shape(w);
-        if (w->fresh) sup_track_run(w, load_some);
+    for (int32_t i = 0; i < w->awake_count; i++) /* repaired outliers */
+        sup_track_clear_directions(w, w->arrays.list[i]);
+    for (bool busy = w->awake_count > 0; busy && iteration < w->input->iterations; iteration++) {
+        w->solves = w->input->solver == SUP_TRACK_FACTOR && iteration % (JACOBI_ITERATIONS + 1) == 0;
+        /* With the factor, Jacobi steps alone do not measure convergence over long distances. */
+        bool can_stop = w->solves || w->input->solver == SUP_TRACK_JACOBI;
+        if (w->input->shape) sup_track_fit_rotations(w);
+        if (w->has_stale) sup_track_run(w, rhs_range);
         if (w->solves) clear_solve(w);
-        sup_track_run(w, pull_some);
+        sup_track_run(w, descent_range);
         if (w->solves) choose_direction(w);
-        sup_track_run(w, move_some);
-        *moved = (float)sqrt(total(w, 0) / (double)w->awake_rows);
+        sup_track_run(w, move_range);
+        *moved = (float)sqrt(total(w, 0) / (double)w->awake_vertices);
         w->evaluations += (int64_t)total(w, 2);
-        busy = *moved > w->input->tolerance || !judges;
-        if (busy) sup_track_spread(w, judges);
+        busy = *moved > w->input->tolerance || !can_stop;
+        if (busy) sup_track_update_awake(w, can_stop);
         busy = busy && w->awake_count > 0;
     }
-    return round;
+    return iteration;
 }

@@ -1,11 +1,11 @@
-/* setup.c - reads the setup text of a character. */
+/* setup.c - parses the setup text of a character. */
 #include "methods/implicit/setup.h"
 
 #include <math.h>
 
 enum { WORDS = 128 };
 
-#ifndef SUPPLE_SMALL /* a page has no setup */
+#ifndef SUPPLE_SMALL /* the web build has no setup */
 typedef struct word {
     const char *text;
     size_t size;
@@ -15,21 +15,21 @@ typedef struct parser {
     const sup_rig *rig;
     sup_setup *setup;
     sup_error *error;
-    int32_t line, word_count, next; /* next: the word that is read next */
+    int32_t line, word_count, next; /* next: index of the word to read next */
     const char *line_start, *line_end;
     word words[WORDS];
 } parser;
 
 static const word nothing = {"", 0};
 
-/* A word for a message: short, and without what a terminal would obey. */
-typedef struct shown {
+/* A word for an error message: truncated, and without control characters. */
+typedef struct printable {
     char text[SUP_SETUP_NAME];
-} shown;
+} printable;
 
-static shown show(word w)
+static printable to_printable(word w)
 {
-    shown s;
+    printable s;
     size_t size = w.size < sizeof s.text - 1 ? w.size : sizeof s.text - 1;
     for (size_t i = 0; i < size; i++)
         s.text[i] = (unsigned char)w.text[i] < 32 || w.text[i] == 127 ? '?' : w.text[i];
@@ -40,7 +40,7 @@ static shown show(word w)
 static sup_result fail(const parser *p, const char *what, word w, const char *rest)
 {
     return sup_fail(p->error, SUP_ERROR_DATA, "setup.line", "", "Line %d of the setup: %s%s%s%s%s", p->line, what,
-                    w.size > 0 ? " \"" : "", show(w).text, w.size > 0 ? "\"" : "", rest);
+                    w.size > 0 ? " \"" : "", to_printable(w).text, w.size > 0 ? "\"" : "", rest);
 }
 
 static bool is_word(word w, const char *text)
@@ -83,19 +83,19 @@ static bool to_number(word w, double *value)
     return w.size > 0 && sup_parse_double(w.text, end, value) == end && isfinite(*value);
 }
 
-/* A number in [low, high]; with % of `whole`, hundredths of it. */
+/* A number in [low, high]; with a trailing % in hundredths of `whole`. */
 static sup_result read_length(parser *p, const char *what, double whole, double low, double high, double *value)
 {
     word w = peek(p), digits = w;
-    bool share = w.size > 1 && w.text[w.size - 1] == '%';
-    if (share) digits.size--;
+    bool percent = w.size > 1 && w.text[w.size - 1] == '%';
+    if (percent) digits.size--;
     bool good = to_number(digits, value);
-    if (good && share) *value *= 0.01 * whole;
+    if (good && percent) *value *= 0.01 * whole;
     if (!good || !(*value >= low && *value <= high)) {
         char allowed[128];
-        sup_format(allowed, sizeof allowed, ": a number from %g to %g is expected, %% makes it a share of the bone.",
-                   low, high);
-        return w.size > 0 ? fail(p, what, w, allowed) : fail(p, what, nothing, " is missing a number.");
+        sup_format(allowed, sizeof allowed,
+                   ": expected a number from %g to %g, or with %% a percentage of the bone's length.", low, high);
+        return w.size > 0 ? fail(p, what, w, allowed) : fail(p, what, nothing, " needs a number.");
     }
     p->next++;
     return SUP_OK;
@@ -106,10 +106,10 @@ static sup_result read_new_name(parser *p, const char *what, char (*names)[SUP_S
 {
     word w = peek(p);
     if (w.size == 0) return fail(p, what, nothing, " needs a name.");
-    if (w.size >= SUP_SETUP_NAME) return fail(p, "the name", w, " is longer than 63 letters.");
+    if (w.size >= SUP_SETUP_NAME) return fail(p, "the name", w, " is longer than 63 characters.");
     for (int32_t i = 0; i < *count; i++)
-        if (is_word(w, names[i])) return fail(p, what, w, " is there already; take another name.");
-    if (*count == limit) return fail(p, "there is no room for", w, ": there are too many of its kind.");
+        if (is_word(w, names[i])) return fail(p, what, w, " is already defined; use another name.");
+    if (*count == limit) return fail(p, "cannot add", w, ": there are too many of this type.");
     memcpy(names[*count], w.text, w.size);
     names[*count][w.size] = '\0';
     p->next++;
@@ -129,12 +129,12 @@ static sup_result read_known_name(parser *p, const char *what, char (*names)[SUP
     char list[240] = "";
     size_t used = 0;
     for (int32_t i = 0; i < count && used + 1 < sizeof list; i++)
-        used +=
-            sup_format(list + used, sizeof list - used, "%s%s", i == 0 ? " is not known; there are: " : ", ", names[i]);
+        used += sup_format(list + used, sizeof list - used, "%s%s", i == 0 ? " is not known; use one of: " : ", ",
+                           names[i]);
     return w.size > 0 ? fail(p, what, w, list) : fail(p, what, nothing, " needs a name.");
 }
 
-/* ANGLE:VALUE pairs up to a word that is none. */
+/* ANGLE:VALUE pairs up to the first word that is not one. */
 static sup_result read_points(parser *p, double low, double high, float *curve)
 {
     sup_controller_point points[SUP_CONTROLLER_POINTS];
@@ -143,21 +143,21 @@ static sup_result read_points(parser *p, double low, double high, float *curve)
         word w = peek(p), angle = w, value = w;
         const char *colon = memchr(w.text, ':', w.size);
         if (colon == NULL) break;
-        if (count == SUP_CONTROLLER_POINTS) return fail(p, "a curve has 32 points at most.", nothing, "");
+        if (count == SUP_CONTROLLER_POINTS) return fail(p, "a curve has at most 32 points.", nothing, "");
         angle.size = (size_t)(colon - w.text);
         value.text = colon + 1;
         value.size = w.size - angle.size - 1;
         double *to[2] = {&points[count].angle, &points[count].value};
         if (!to_number(angle, to[0]) || !to_number(value, to[1]))
-            return fail(p, "", w, " is no point of a curve: ANGLE:VALUE, such as 90:0.5.");
+            return fail(p, "", w, " is not a point ANGLE:VALUE of a curve, such as 90:0.5.");
         if (!(*to[0] >= 0.0 && *to[0] <= 180.0)) return fail(p, "the angle of", w, " is not within 0 to 180 degrees.");
         if (!(*to[1] >= low && *to[1] <= high))
             return fail(p, "the value of", w, high > 1.0 ? " is not within 0.1 to 10." : " is not within 0 to 1.");
         if (count > 0 && !(*to[0] > points[count - 1].angle))
-            return fail(p, "the angle of", w, " is not above the one before it.");
+            return fail(p, "the angle of", w, " is not above the previous one.");
     }
     if (count == 0) return fail(p, "points ANGLE:VALUE are missing, such as 0:0 120:1.", nothing, "");
-    return sup_controller_make(points, count, curve) ? SUP_OK : fail(p, "the points make no curve.", nothing, "");
+    return sup_controller_make(points, count, curve) ? SUP_OK : fail(p, "the points do not form a curve.", nothing, "");
 }
 
 static sup_result expect_end(const parser *p, const char *allowed)
@@ -172,7 +172,7 @@ static const char *joint_name(const parser *p, int32_t joint)
     return p->rig->character->nodes[p->rig->joint_node[joint]].name;
 }
 
-/* '*' stands for any letters. */
+/* '*' matches any characters. */
 static bool matches(word pattern, const char *name)
 {
     size_t at = 0, star = SIZE_MAX, resume = 0, i = 0;
@@ -196,13 +196,12 @@ static bool matches(word pattern, const char *name)
 
 static sup_result fail_joint(const parser *p, word w)
 {
-    char list[200] = " is no joint; there are: ";
+    char list[200] = " is not a joint; the joints are: ";
     size_t used = strlen(list);
-    int32_t shown_count = 0;
-    for (; shown_count < p->rig->joint_count && used + 40 < sizeof list; shown_count++)
-        used += sup_format(list + used, sizeof list - used, "%s%s", shown_count == 0 ? "" : ", ",
-                           joint_name(p, shown_count));
-    if (shown_count < p->rig->joint_count) memcpy(list + sizeof list - 5, " ...", 5);
+    int32_t listed = 0;
+    for (; listed < p->rig->joint_count && used + 40 < sizeof list; listed++)
+        used += sup_format(list + used, sizeof list - used, "%s%s", listed == 0 ? "" : ", ", joint_name(p, listed));
+    if (listed < p->rig->joint_count) memcpy(list + sizeof list - 5, " ...", 5);
     return w.size > 0 ? fail(p, "", w, list) : fail(p, "the name of a joint is missing.", nothing, "");
 }
 
@@ -218,13 +217,13 @@ static sup_result read_joint(parser *p, int32_t *joint)
     return fail_joint(p, w);
 }
 
-/* operator NAME or controller NAME; `*taken` when there was one of them. */
-static sup_result read_choice(parser *p, sup_setup_joint *choice, bool *taken)
+/* operator NAME or controller NAME; sets `*is_choice` if it was one of them. */
+static sup_result read_choice(parser *p, sup_setup_joint *choice, bool *is_choice)
 {
     sup_setup *s = p->setup;
     bool op = is_word(peek(p), "operator"), controller = is_word(peek(p), "controller");
-    *taken = op || controller;
-    if (!*taken) return SUP_OK;
+    *is_choice = op || controller;
+    if (!*is_choice) return SUP_OK;
     p->next++;
     return op ? read_known_name(p, "the operator", s->operator_names, s->operator_count, &choice->op)
               : read_known_name(p, "the controller", s->controller_names, s->controller_count, &choice->controller);
@@ -234,16 +233,17 @@ static sup_result read_joint_line(parser *p)
 {
     word pattern = peek(p);
     sup_setup_joint choice = {-1, -1};
-    bool taken = true, found = false;
+    bool is_choice = true, found = false;
     if (pattern.size == 0) return fail_joint(p, pattern);
     p->next++;
     sup_result result = SUP_OK;
-    while (taken && p->next < p->word_count && result == SUP_OK)
-        result = read_choice(p, &choice, &taken);
-    if (result == SUP_OK) result = expect_end(p, " is not known here; a joint takes: operator NAME, controller NAME.");
+    while (is_choice && p->next < p->word_count && result == SUP_OK)
+        result = read_choice(p, &choice, &is_choice);
+    if (result == SUP_OK)
+        result = expect_end(p, " is not known here; a joint accepts: operator NAME, controller NAME.");
     if (result != SUP_OK) return result;
     if (choice.op < 0 && choice.controller < 0)
-        return fail(p, "the joint", pattern, " is given nothing: operator NAME or controller NAME is missing.");
+        return fail(p, "the joint", pattern, " has no setting: operator NAME or controller NAME is missing.");
     for (int32_t j = 0; j < p->rig->joint_count; j++) {
         if (!matches(pattern, joint_name(p, j))) continue;
         found = true;
@@ -269,13 +269,13 @@ static double bone_length(const parser *p, int32_t bone)
                            sup_v3_load(p->rig->bone_tail + 3 * (size_t)bone));
 }
 
-static sup_result read_muscle_part(parser *p, muscle *m)
+static sup_result read_muscle_property(parser *p, muscle *m)
 {
     word key = peek(p);
     double length = bone_length(p, m->bone), reach = 10.0 * (double)p->rig->size;
-    bool taken = false;
-    sup_result result = read_choice(p, &m->choice, &taken);
-    if (taken || result != SUP_OK) return result;
+    bool is_choice = false;
+    sup_result result = read_choice(p, &m->choice, &is_choice);
+    if (is_choice || result != SUP_OK) return result;
     p->next++;
     if (is_word(key, "along")) return read_length(p, "along", 1.0, -1.0, 2.0, &m->along);
     if (is_word(key, "offset")) {
@@ -300,11 +300,11 @@ static sup_result read_muscle_part(parser *p, muscle *m)
         return result == SUP_OK ? read_points(p, 0.1, 10.0, m->swell) : result;
     }
     return fail(p, "", key,
-                " is not known here; a muscle takes: bone, radii, along, offset, swell, operator, controller.");
+                " is not known here; a muscle accepts: bone, radii, along, offset, swell, operator, controller.");
 }
 
-/* Along its bone, the second axis towards where it stands beside it. */
-static void place_muscle(const parser *p, const muscle *m, sup_field_ellipsoid *to)
+/* First axis along its bone, second towards its offset from the bone. */
+static void set_muscle_ellipsoid(const parser *p, const muscle *m, sup_field_ellipsoid *to)
 {
     sup_vec3d head = sup_v3_load(p->rig->bone_head + 3 * (size_t)m->bone);
     sup_vec3d tail = sup_v3_load(p->rig->bone_tail + 3 * (size_t)m->bone);
@@ -327,15 +327,15 @@ static sup_result read_muscle_line(parser *p)
     muscle m = {.bone = -1, .swell_joint = -1, .along = 0.5, .choice = {-1, -1}};
     sup_result result = read_new_name(p, "a muscle", s->muscle_names, &s->muscle_count, SUP_SETUP_MUSCLES);
     if (result != SUP_OK) return result;
-    if (!is_word(peek(p), "bone")) return fail(p, "the name of a muscle is followed by: bone JOINT.", nothing, "");
+    if (!is_word(peek(p), "bone")) return fail(p, "after the name of a muscle, bone JOINT is expected.", nothing, "");
     p->next++;
     result = read_joint(p, &m.bone);
     while (result == SUP_OK && p->next < p->word_count)
-        result = read_muscle_part(p, &m);
+        result = read_muscle_property(p, &m);
     if (result != SUP_OK) return result;
-    if (!m.has_radii) return fail(p, "a muscle needs its radii: radii A B, along the bone and across.", nothing, "");
+    if (!m.has_radii) return fail(p, "a muscle needs radii A B, along and across the bone.", nothing, "");
     int32_t i = s->muscle_count++;
-    place_muscle(p, &m, &s->extras[i]);
+    set_muscle_ellipsoid(p, &m, &s->extras[i]);
     s->muscle_joints[i] = m.choice;
     s->swell_joint[i] = m.swell_joint;
     memcpy(s->swell[i], m.swell, sizeof m.swell);
@@ -350,7 +350,7 @@ static sup_result read_controller_line(parser *p)
     sup_result result =
         read_new_name(p, "the controller", s->controller_names, &s->controller_count, SUP_SETUP_CONTROLLERS);
     if (result == SUP_OK) result = read_points(p, 0.0, 1.0, s->controllers[s->controller_count]);
-    if (result == SUP_OK) result = expect_end(p, " is no point of a curve: ANGLE:VALUE, such as 90:0.5.");
+    if (result == SUP_OK) result = expect_end(p, " is not a point ANGLE:VALUE of a curve, such as 90:0.5.");
     if (result == SUP_OK) s->controller_count++;
     return result;
 }
@@ -407,7 +407,8 @@ static sup_result read_text(const sup_rig *rig, const char *text, size_t size, s
     SUP_UNUSED(rig);
     SUP_UNUSED(setup);
     if (text == NULL || size == 0) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_UNSUPPORTED, "setup.small", "", "This build of the library reads no setup.");
+    return sup_fail(error, SUP_ERROR_UNSUPPORTED, "setup.small", "",
+                    "This build of the library does not support setup text.");
 }
 #endif
 

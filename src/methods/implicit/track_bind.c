@@ -1,12 +1,12 @@
-/* track_bind.c - from a triangle mesh to the rows, edges and the factor that tracking works on. */
+/* track_bind.c - builds the clusters, edges and the factor of a tracked skin from a triangle mesh. */
 #include "geometry/laplace.h"
 #include "methods/implicit/track_work.h"
 
 #include <stdlib.h>
 
-/* Mass beside the Laplacian in the factor, in inverse squares of the character's size: how far a solve reaches (relax.c). */
-static const double MASS = 120.0;
-enum { SOLVE_PARTS = 24, BLOCK = SUP_FIELD_LANES };
+/* Mass added to the Laplacian in the factor, in inverse squared sizes: limits the reach of a solve (relax.c). */
+static const double REACH_MASS = 120.0;
+enum { SOLVE_SUBDOMAINS = 24, CLUSTER = SUP_FIELD_LANES };
 
 typedef struct builder {
     const sup_context *context;
@@ -14,10 +14,10 @@ typedef struct builder {
     sup_arena *arena;
     sup_model_builder *model;
     sup_track_built *built;
-    int32_t *vertex;       /* [vertex_count] of a row */
-    int32_t *block_first;  /* [block_count+1] */
-    int32_t *ring_first;   /* [vertex_count+1] triangles at a vertex */
-    int32_t *ring_corners; /* the other two corners of each */
+    int32_t *source;        /* [vertex_count] input vertex of a tracked vertex */
+    int32_t *cluster_first; /* [block_count+1] */
+    int32_t *ring_first;    /* [vertex_count+1] triangles at a vertex */
+    int32_t *ring_corners;  /* the other two corners of each */
 } builder;
 
 static sup_result fail_memory(sup_error *error)
@@ -25,7 +25,7 @@ static sup_result fail_memory(sup_error *error)
     return sup_fail_memory(error, "the tracked skin");
 }
 
-/* --- Blocks: vertices of one part, cut along the longest side until they fit --- */
+/* --- Clusters: vertices of one region, split along the longest side until they fit --- */
 
 typedef struct span {
     int32_t begin, end;
@@ -48,7 +48,7 @@ static int longest_side(const builder *b, span s)
     float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int32_t i = s.begin; i < s.end; i++)
         for (int c = 0; c < 3; c++) {
-            float x = b->def->positions[3 * (int64_t)b->vertex[i] + c];
+            float x = b->def->positions[3 * (int64_t)b->source[i] + c];
             low[c] = fminf(low[c], x);
             high[c] = fmaxf(high[c], x);
         }
@@ -58,86 +58,86 @@ static int longest_side(const builder *b, span s)
     return axis;
 }
 
-/* Rows of one part, [begin, end) of `vertex`, into blocks; all but the last are full. */
-static int32_t cut_part(builder *b, span part, sort_key *keys, int32_t block_count)
+/* Splits the vertices of one region, [begin, end) of `source`, into clusters; all but the last are full. */
+static int32_t split_region(builder *b, span region, sort_key *keys, int32_t cluster_count)
 {
     span stack[64];
     int32_t depth = 0;
-    stack[depth++] = part;
+    stack[depth++] = region;
     while (depth > 0) {
         span s = stack[--depth];
-        if (s.end - s.begin <= BLOCK) {
-            b->block_first[block_count++] = s.begin;
+        if (s.end - s.begin <= CLUSTER) {
+            b->cluster_first[cluster_count++] = s.begin;
             continue;
         }
         int axis = longest_side(b, s);
         for (int32_t i = s.begin; i < s.end; i++)
-            keys[i] = (sort_key){b->def->positions[3 * (int64_t)b->vertex[i] + axis], b->vertex[i]};
+            keys[i] = (sort_key){b->def->positions[3 * (int64_t)b->source[i] + axis], b->source[i]};
         qsort(keys + s.begin, (size_t)(s.end - s.begin), sizeof *keys, compare_keys);
         for (int32_t i = s.begin; i < s.end; i++)
-            b->vertex[i] = keys[i].vertex;
-        int32_t middle = s.begin + ((s.end - s.begin) / 2 + BLOCK - 1) / BLOCK * BLOCK;
+            b->source[i] = keys[i].vertex;
+        int32_t middle = s.begin + ((s.end - s.begin) / 2 + CLUSTER - 1) / CLUSTER * CLUSTER;
         stack[depth++] = (span){middle, s.end};
         stack[depth++] = (span){s.begin, middle};
     }
-    return block_count;
+    return cluster_count;
 }
 
-static sup_result cut_blocks(builder *b, sup_error *error)
+static sup_result build_clusters(builder *b, sup_error *error)
 {
     const sup_track_def *def = b->def;
     size_t count = (size_t)def->vertex_count;
     int32_t *first = sup_arena_alloc(b->arena, (size_t)def->joint_count + 1, sizeof *first);
     sort_key *keys = sup_arena_alloc(b->arena, count, sizeof *keys);
-    b->vertex = sup_arena_alloc(b->arena, count, sizeof(int32_t));
-    b->built->row = sup_arena_alloc(b->arena, count, sizeof(int32_t));
-    b->block_first = sup_arena_alloc(b->arena, count + 1, sizeof(int32_t));
-    if (first == NULL || keys == NULL || b->vertex == NULL || b->built->row == NULL || b->block_first == NULL)
+    b->source = sup_arena_alloc(b->arena, count, sizeof(int32_t));
+    b->built->tracked = sup_arena_alloc(b->arena, count, sizeof(int32_t));
+    b->cluster_first = sup_arena_alloc(b->arena, count + 1, sizeof(int32_t));
+    if (first == NULL || keys == NULL || b->source == NULL || b->built->tracked == NULL || b->cluster_first == NULL)
         return fail_memory(error);
     for (int32_t v = 0; v < def->vertex_count; v++)
         first[def->joint[v] + 1]++;
     for (int32_t j = 0; j < def->joint_count; j++)
         first[j + 1] += first[j];
-    int32_t blocks = 0;
+    int32_t clusters = 0;
     for (int32_t v = 0; v < def->vertex_count; v++)
-        b->vertex[first[def->joint[v]]++] = v;
-    for (int32_t j = 0, begin = 0; j < def->joint_count; j++) { /* first[j] is the end of part j now */
-        if (first[j] > begin) blocks = cut_part(b, (span){begin, first[j]}, keys, blocks);
+        b->source[first[def->joint[v]]++] = v;
+    for (int32_t j = 0, begin = 0; j < def->joint_count; j++) { /* first[j] is the end of region j now */
+        if (first[j] > begin) clusters = split_region(b, (span){begin, first[j]}, keys, clusters);
         begin = first[j];
     }
-    b->block_first[blocks] = def->vertex_count;
-    b->built->track.block_count = blocks;
+    b->cluster_first[clusters] = def->vertex_count;
+    b->built->track.cluster_count = clusters;
     for (int32_t i = 0; i < def->vertex_count; i++)
-        b->built->row[b->vertex[i]] = i;
+        b->built->tracked[b->source[i]] = i;
     return SUP_OK;
 }
 
-static sup_result add_blocks(builder *b, sup_error *error)
+static sup_result add_clusters(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
-    int64_t blocks = track->block_count, rows = track->row_count;
-    int32_t *first = sup_model_add(b->model, "track.block_first", SUP_ARRAY_INT32, blocks + 1);
-    int32_t *joint = sup_model_add(b->model, "track.block_joint", SUP_ARRAY_INT32, blocks);
-    float *rest = sup_model_add(b->model, "track.rest", SUP_ARRAY_FLOAT, 4 * rows);
-    b->built->inward = sup_model_add(b->model, "track.inward", SUP_ARRAY_FLOAT, 4 * rows);
-    b->built->aim = sup_model_add(b->model, "track.aim", SUP_ARRAY_FLOAT, 4 * rows);
-    b->built->own = sup_model_add(b->model, "track.own", SUP_ARRAY_FLOAT, rows);
-    b->built->strange = sup_model_add(b->model, "track.strange", SUP_ARRAY_FLOAT, rows);
-    if (first == NULL || joint == NULL || rest == NULL || b->built->inward == NULL || b->built->aim == NULL ||
-        b->built->own == NULL || b->built->strange == NULL)
+    int64_t clusters = track->cluster_count, vertices = track->vertex_count;
+    int32_t *first = sup_model_add(b->model, "track.cluster_first", SUP_ARRAY_INT32, clusters + 1);
+    int32_t *joint = sup_model_add(b->model, "track.cluster_joint", SUP_ARRAY_INT32, clusters);
+    float *rest = sup_model_add(b->model, "track.rest", SUP_ARRAY_FLOAT, 4 * vertices);
+    b->built->inward = sup_model_add(b->model, "track.inward", SUP_ARRAY_FLOAT, 4 * vertices);
+    b->built->target = sup_model_add(b->model, "track.target", SUP_ARRAY_FLOAT, 4 * vertices);
+    b->built->own = sup_model_add(b->model, "track.own", SUP_ARRAY_FLOAT, vertices);
+    b->built->other_limb = sup_model_add(b->model, "track.other_limb", SUP_ARRAY_FLOAT, vertices);
+    if (first == NULL || joint == NULL || rest == NULL || b->built->inward == NULL || b->built->target == NULL ||
+        b->built->own == NULL || b->built->other_limb == NULL)
         return fail_memory(error);
-    memcpy(first, b->block_first, ((size_t)blocks + 1) * sizeof *first);
-    for (int64_t i = 0; i < blocks; i++)
-        joint[i] = b->def->joint[b->vertex[first[i]]];
-    for (int64_t i = 0; i < rows; i++)
-        memcpy(rest + 4 * i, b->def->positions + 3 * (int64_t)b->vertex[i], 3 * sizeof(float));
-    track->block_first = first;
-    track->block_joint = joint;
+    memcpy(first, b->cluster_first, ((size_t)clusters + 1) * sizeof *first);
+    for (int64_t i = 0; i < clusters; i++)
+        joint[i] = b->def->joint[b->source[first[i]]];
+    for (int64_t i = 0; i < vertices; i++)
+        memcpy(rest + 4 * i, b->def->positions + 3 * (int64_t)b->source[i], 3 * sizeof(float));
+    track->cluster_first = first;
+    track->cluster_joint = joint;
     track->rest = rest;
-    track->aim = b->built->aim;
+    track->target = b->built->target;
     track->inward = b->built->inward;
     track->own = b->built->own;
-    track->strange = b->built->strange;
+    track->other_limb = b->built->other_limb;
     return SUP_OK;
 }
 
@@ -147,13 +147,13 @@ static sup_result add_influences(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
     const sup_track_def *def = b->def;
-    int64_t count = (int64_t)track->row_count * SUP_TRACK_INFLUENCES;
+    int64_t count = (int64_t)track->vertex_count * SUP_TRACK_INFLUENCES;
     int32_t *joint = sup_model_add(b->model, "track.joint", SUP_ARRAY_INT32, count);
     float *weight = sup_model_add(b->model, "track.influence", SUP_ARRAY_FLOAT, count);
     if (joint == NULL || weight == NULL) return fail_memory(error);
-    for (int32_t row = 0; row < track->row_count; row++) {
-        int32_t v = b->vertex[row], first = def->influence_first[v], own = def->influence_first[v + 1] - first;
-        int64_t to = SUP_TRACK_INFLUENCES * (int64_t)row;
+    for (int32_t vertex = 0; vertex < track->vertex_count; vertex++) {
+        int32_t v = b->source[vertex], first = def->influence_first[v], own = def->influence_first[v + 1] - first;
+        int64_t to = SUP_TRACK_INFLUENCES * (int64_t)vertex;
         double sum = 0.0;
         if (own > SUP_TRACK_INFLUENCES) own = SUP_TRACK_INFLUENCES;
         for (int32_t k = 0; k < own; k++)
@@ -170,33 +170,34 @@ static sup_result add_influences(builder *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Joints that turn rows of a block, each once and rising: `seen` [joint_count] is a mark. */
-static sup_result add_feelings(builder *b, sup_error *error)
+/* Joints that influence vertices of a cluster, each once and increasing: `seen` [joint_count] holds marks. */
+static sup_result add_moved_by(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
-    int32_t *first = sup_model_add(b->model, "track.feel_first", SUP_ARRAY_INT32, (int64_t)track->block_count + 1);
+    int32_t *first =
+        sup_model_add(b->model, "track.moved_by_first", SUP_ARRAY_INT32, (int64_t)track->cluster_count + 1);
     int32_t *seen = sup_arena_alloc(b->arena, (size_t)track->joint_count, sizeof *seen);
     if (first == NULL || seen == NULL) return fail_memory(error);
-    int32_t *feel = NULL;
+    int32_t *moved_by = NULL;
     for (int pass = 0; pass < 2; pass++) { /* count, then fill */
         int32_t count = 0;
         memset(seen, 0, (size_t)track->joint_count * sizeof *seen);
-        for (int32_t block = 0; block < track->block_count; block++) {
-            for (int64_t i = (int64_t)track->block_first[block] * SUP_TRACK_INFLUENCES;
-                 i < (int64_t)track->block_first[block + 1] * SUP_TRACK_INFLUENCES; i++)
-                if (track->influence_weight[i] > 0.0f) seen[track->influence_joint[i]] = block + 1;
+        for (int32_t cluster = 0; cluster < track->cluster_count; cluster++) {
+            for (int64_t i = (int64_t)track->cluster_first[cluster] * SUP_TRACK_INFLUENCES;
+                 i < (int64_t)track->cluster_first[cluster + 1] * SUP_TRACK_INFLUENCES; i++)
+                if (track->influence_weight[i] > 0.0f) seen[track->influence_joint[i]] = cluster + 1;
             for (int32_t j = 0; j < track->joint_count; j++) {
-                if (seen[j] != block + 1) continue;
-                if (feel != NULL) feel[count] = j;
+                if (seen[j] != cluster + 1) continue;
+                if (moved_by != NULL) moved_by[count] = j;
                 count++;
             }
-            first[block + 1] = count;
+            first[cluster + 1] = count;
         }
-        if (pass == 0) feel = sup_model_add(b->model, "track.feel", SUP_ARRAY_INT32, count);
-        if (feel == NULL) return fail_memory(error);
+        if (pass == 0) moved_by = sup_model_add(b->model, "track.moved_by", SUP_ARRAY_INT32, count);
+        if (moved_by == NULL) return fail_memory(error);
     }
-    track->feel_first = first;
-    track->feel = feel;
+    track->moved_by_first = first;
+    track->moved_by = moved_by;
     return SUP_OK;
 }
 
@@ -236,11 +237,11 @@ static sup_vec3d ring_normal(const float *positions, int32_t vertex, int32_t cou
 bool sup_track_mean_value(const float *positions, int32_t vertex, int32_t triangle_count, const int32_t *corners,
                           double *weights)
 {
-    static const double turn = 6.283185307179586;
+    static const double full_circle = 6.283185307179586;
     sup_vec3d n = ring_normal(positions, vertex, triangle_count, corners);
     sup_vec3d p = sup_v3_load(positions + 3 * (int64_t)vertex);
     double around = 0.0, sum = 0.0;
-    for (int pass = 0; pass < 2; pass++) /* look, then add */
+    for (int pass = 0; pass < 2; pass++) /* check, then add */
         for (int32_t t = 0; t < triangle_count; t++) {
             sup_vec3d a = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t]), p),
                       b = sup_v3_sub(sup_v3_load(positions + 3 * (int64_t)corners[2 * t + 1]), p);
@@ -256,7 +257,8 @@ bool sup_track_mean_value(const float *positions, int32_t vertex, int32_t triang
                 weights[corners[2 * t]] += half / la / sum;
                 weights[corners[2 * t + 1]] += half / lb / sum;
             }
-            if (pass == 0 && t == triangle_count - 1 && !(fabs(around - turn) < 1e-4 && isfinite(sum))) return false;
+            if (pass == 0 && t == triangle_count - 1 && !(fabs(around - full_circle) < 1e-4 && isfinite(sum)))
+                return false;
         }
     return triangle_count > 0;
 }
@@ -267,22 +269,22 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Edges from the ring of each row, rising in the other row. */
+/* Edges from the ring of each vertex, sorted by the vertex at the other end. */
 static sup_result add_edges(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
-    int32_t *first = sup_model_add(b->model, "track.first", SUP_ARRAY_INT32, (int64_t)track->row_count + 1);
+    int32_t *first = sup_model_add(b->model, "track.first", SUP_ARRAY_INT32, (int64_t)track->vertex_count + 1);
     int32_t *ends = sup_arena_alloc(b->arena, 6 * (size_t)b->def->triangle_count, sizeof *ends);
     if (first == NULL || ends == NULL) return fail_memory(error);
     int32_t count = 0;
-    for (int32_t row = 0; row < track->row_count; row++) {
-        int32_t v = b->vertex[row], begin = count, all = count;
+    for (int32_t vertex = 0; vertex < track->vertex_count; vertex++) {
+        int32_t v = b->source[vertex], begin = count, all = count;
         for (int64_t i = 2 * (int64_t)b->ring_first[v]; i < 2 * (int64_t)b->ring_first[v + 1]; i++)
-            ends[all++] = b->built->row[b->ring_corners[i]];
+            ends[all++] = b->built->tracked[b->ring_corners[i]];
         qsort(ends + begin, (size_t)(all - begin), sizeof *ends, compare_ints);
         for (int32_t i = begin; i < all; i++)
             if (i == begin || ends[i] != ends[count - 1]) ends[count++] = ends[i];
-        first[row + 1] = count;
+        first[vertex + 1] = count;
     }
     int32_t *other = sup_model_add(b->model, "track.other", SUP_ARRAY_INT32, count);
     if (other == NULL) return fail_memory(error);
@@ -293,7 +295,7 @@ static sup_result add_edges(builder *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Six times what the triangles enclose; negative where they are wound inside out. */
+/* Six times the enclosed volume; negative if the triangles are inside out. */
 static double volume_of(const sup_track_def *def)
 {
     double volume = 0.0;
@@ -310,59 +312,60 @@ static sup_result add_means(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
     float *mean = sup_model_add(b->model, "track.mean", SUP_ARRAY_FLOAT, track->edge_count);
-    double *weights = sup_arena_alloc(b->arena, (size_t)track->row_count, sizeof *weights);
+    double *weights = sup_arena_alloc(b->arena, (size_t)track->vertex_count, sizeof *weights);
     if (mean == NULL || weights == NULL) return fail_memory(error);
     const double out = volume_of(b->def) < 0.0 ? -1.0 : 1.0;
-    for (int32_t row = 0; row < track->row_count; row++) {
-        int32_t v = b->vertex[row], begin = b->ring_first[v];
+    for (int32_t vertex = 0; vertex < track->vertex_count; vertex++) {
+        int32_t v = b->source[vertex], begin = b->ring_first[v];
         double edge = 0.0;
-        bool whole = sup_track_mean_value(b->def->positions, v, b->ring_first[v + 1] - begin,
-                                          b->ring_corners + 2 * (int64_t)begin, weights);
-        for (int32_t e = track->first[row]; e < track->first[row + 1]; e++) {
-            int32_t there = b->vertex[track->other[e]];
-            mean[e] = whole ? (float)weights[there] : 0.0f;
-            weights[there] = 0.0;
-            edge += sup_v3_distance(sup_v3_load(track->rest + 4 * (int64_t)row),
+        bool closed = sup_track_mean_value(b->def->positions, v, b->ring_first[v + 1] - begin,
+                                           b->ring_corners + 2 * (int64_t)begin, weights);
+        for (int32_t e = track->first[vertex]; e < track->first[vertex + 1]; e++) {
+            int32_t end = b->source[track->other[e]];
+            mean[e] = closed ? (float)weights[end] : 0.0f;
+            weights[end] = 0.0;
+            edge += sup_v3_distance(sup_v3_load(track->rest + 4 * (int64_t)vertex),
                                     sup_v3_load(track->rest + 4 * (int64_t)track->other[e]));
         }
-        int32_t ends = track->first[row + 1] - track->first[row];
-        b->built->aim[row].edge = fmaxf(ends > 0 ? (float)(edge / ends) : 0.0f, 1e-6f);
+        int32_t ends = track->first[vertex + 1] - track->first[vertex];
+        b->built->target[vertex].edge = fmaxf(ends > 0 ? (float)(edge / ends) : 0.0f, 1e-6f);
         sup_vec3d normal =
             ring_normal(b->def->positions, v, b->ring_first[v + 1] - begin, b->ring_corners + 2 * (int64_t)begin);
-        sup_v3_store(b->built->inward + 4 * (int64_t)row, sup_v3_scale(normal, out)); /* until the field is known */
-        b->built->aim[row].relax = b->def->relax != NULL ? b->def->relax[v] : 1.0f;
+        sup_v3_store(b->built->inward + 4 * (int64_t)vertex, sup_v3_scale(normal, out)); /* until the field is known */
+        b->built->target[vertex].relax = b->def->relax != NULL ? b->def->relax[v] : 1.0f;
     }
     track->mean = mean;
     return SUP_OK;
 }
 
-/* Blocks that share an edge, each once and rising. */
-static sup_result add_near(builder *b, sup_error *error)
+/* Clusters that share an edge, each once and increasing. */
+static sup_result add_neighbours(builder *b, sup_error *error)
 {
     sup_track *track = &b->built->track;
-    int32_t blocks = track->block_count;
-    int32_t *first = sup_model_add(b->model, "track.near_first", SUP_ARRAY_INT32, (int64_t)blocks + 1);
-    int32_t *of = sup_arena_alloc(b->arena, (size_t)track->row_count, sizeof *of);
+    int32_t clusters = track->cluster_count;
+    int32_t *first = sup_model_add(b->model, "track.neighbour_first", SUP_ARRAY_INT32, (int64_t)clusters + 1);
+    int32_t *of = sup_arena_alloc(b->arena, (size_t)track->vertex_count, sizeof *of);
     int32_t *ends = sup_arena_alloc(b->arena, (size_t)track->edge_count, sizeof *ends);
     if (first == NULL || of == NULL || ends == NULL) return fail_memory(error);
-    for (int32_t block = 0; block < blocks; block++)
-        for (int32_t row = track->block_first[block]; row < track->block_first[block + 1]; row++)
-            of[row] = block;
+    for (int32_t cluster = 0; cluster < clusters; cluster++)
+        for (int32_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++)
+            of[vertex] = cluster;
     int32_t count = 0;
-    for (int32_t block = 0; block < blocks; block++) {
+    for (int32_t cluster = 0; cluster < clusters; cluster++) {
         int32_t begin = count, all = count;
-        for (int32_t e = track->first[track->block_first[block]]; e < track->first[track->block_first[block + 1]]; e++)
-            if (of[track->other[e]] != block) ends[all++] = of[track->other[e]];
+        for (int32_t e = track->first[track->cluster_first[cluster]];
+             e < track->first[track->cluster_first[cluster + 1]]; e++)
+            if (of[track->other[e]] != cluster) ends[all++] = of[track->other[e]];
         qsort(ends + begin, (size_t)(all - begin), sizeof *ends, compare_ints);
         for (int32_t i = begin; i < all; i++)
             if (i == begin || ends[i] != ends[count - 1]) ends[count++] = ends[i];
-        first[block + 1] = count;
+        first[cluster + 1] = count;
     }
-    int32_t *near = sup_model_add(b->model, "track.near", SUP_ARRAY_INT32, count);
-    if (near == NULL) return fail_memory(error);
-    memcpy(near, ends, (size_t)count * sizeof *near);
-    track->near_first = first;
-    track->near = near;
+    int32_t *neighbour = sup_model_add(b->model, "track.neighbour", SUP_ARRAY_INT32, count);
+    if (neighbour == NULL) return fail_memory(error);
+    memcpy(neighbour, ends, (size_t)count * sizeof *neighbour);
+    track->neighbour_first = first;
+    track->neighbour = neighbour;
     return SUP_OK;
 }
 
@@ -372,19 +375,19 @@ static sup_result add_weights(builder *b, const sup_laplace *laplace, sup_error 
 {
     sup_track *track = &b->built->track;
     float *weight = sup_model_add(b->model, "track.weight", SUP_ARRAY_FLOAT, track->edge_count);
-    float *sum = sup_model_add(b->model, "track.sum", SUP_ARRAY_FLOAT, track->row_count);
+    float *sum = sup_model_add(b->model, "track.sum", SUP_ARRAY_FLOAT, track->vertex_count);
     if (weight == NULL || sum == NULL) return fail_memory(error);
-    const sup_csr *m = &laplace->stiffness; /* rows are rows, lower triangle */
+    const sup_csr *m = &laplace->stiffness; /* lower triangle, in tracked order */
     for (int32_t i = 0; i < m->size; i++)
         for (int32_t k = m->first[i]; k < m->first[i + 1]; k++) {
             int32_t ends[2] = {i, m->column[k]};
             for (int c = 0; c < 2 && ends[0] != ends[1]; c++) {
-                int32_t row = ends[c], begin = track->first[row], end = track->first[row + 1];
+                int32_t vertex = ends[c], begin = track->first[vertex], end = track->first[vertex + 1];
                 const int32_t *found =
                     bsearch(&ends[1 - c], track->other + begin, (size_t)(end - begin), sizeof(int32_t), compare_ints);
                 if (found == NULL) continue;
                 weight[found - track->other] = (float)fmax(0.0, -m->value[k]);
-                sum[row] += weight[found - track->other];
+                sum[vertex] += weight[found - track->other];
             }
         }
     track->weight = weight;
@@ -395,51 +398,52 @@ static sup_result add_weights(builder *b, const sup_laplace *laplace, sup_error 
 static sup_result add_factor(builder *b, const sup_cholesky *cholesky, sup_error *error)
 {
     sup_track *track = &b->built->track;
-    int64_t int_count, float_count, part_count;
+    int64_t int_count, float_count, subdomain_ints;
     sup_float_factor_sizes(cholesky, &int_count, &float_count);
     int32_t *ints = sup_model_add(b->model, "track.factor", SUP_ARRAY_INT32, int_count), *made = NULL;
     float *floats = sup_model_add(b->model, "track.factor_values", SUP_ARRAY_FLOAT, float_count);
     if (ints == NULL || floats == NULL) return fail_memory(error);
     sup_result result = sup_float_factor_write(cholesky, ints, floats, error);
     if (result == SUP_OK)
-        result = sup_float_subdomains_create(b->context, SOLVE_PARTS, ints, floats, &made, &part_count, error);
+        result = sup_float_subdomains_create(b->context, SOLVE_SUBDOMAINS, ints, floats, &made, &subdomain_ints, error);
     if (result != SUP_OK) return result;
-    int32_t *parts = sup_model_add(b->model, "track.parts", SUP_ARRAY_INT32, part_count);
-    if (parts != NULL) memcpy(parts, made, (size_t)part_count * sizeof(int32_t));
-    sup_free(&b->context->allocator, made, (size_t)part_count * sizeof(int32_t));
-    int32_t *place = sup_model_add(b->model, "track.place", SUP_ARRAY_INT32, track->row_count);
-    if (parts == NULL || place == NULL) return fail_memory(error);
+    int32_t *subdomains = sup_model_add(b->model, "track.subdomains", SUP_ARRAY_INT32, subdomain_ints);
+    if (subdomains != NULL) memcpy(subdomains, made, (size_t)subdomain_ints * sizeof(int32_t));
+    sup_free(&b->context->allocator, made, (size_t)subdomain_ints * sizeof(int32_t));
+    int32_t *elimination = sup_model_add(b->model, "track.elimination", SUP_ARRAY_INT32, track->vertex_count);
+    if (subdomains == NULL || elimination == NULL) return fail_memory(error);
     track->factor = sup_float_factor_view(ints, floats);
-    track->parts = sup_float_subdomains_view(parts);
-    track->parts.marked = true;
-    for (int32_t k = 0; k < track->row_count; k++)
-        place[track->factor.order[k]] = k;
-    track->place = place;
+    track->subdomains = sup_float_subdomains_view(subdomains);
+    track->subdomains.marked = true;
+    for (int32_t k = 0; k < track->vertex_count; k++)
+        elimination[track->factor.order[k]] = k;
+    track->elimination = elimination;
     return SUP_OK;
 }
 
 static sup_result add_system(builder *b, sup_error *error)
 {
     const sup_track_def *def = b->def;
-    size_t rows = (size_t)def->vertex_count, corners = 3 * (size_t)def->triangle_count;
-    float *positions = sup_arena_alloc(b->arena, 3 * rows, sizeof *positions);
+    size_t count = (size_t)def->vertex_count, corners = 3 * (size_t)def->triangle_count;
+    float *positions = sup_arena_alloc(b->arena, 3 * count, sizeof *positions);
     int32_t *triangles = sup_arena_alloc(b->arena, corners, sizeof *triangles);
     if (positions == NULL || triangles == NULL) return fail_memory(error);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(positions + 3 * i, def->positions + 3 * (int64_t)b->vertex[i], 3 * sizeof(float));
+    for (size_t i = 0; i < count; i++)
+        memcpy(positions + 3 * i, def->positions + 3 * (int64_t)b->source[i], 3 * sizeof(float));
     for (size_t i = 0; i < corners; i++)
-        triangles[i] = b->built->row[def->triangles[i]];
+        triangles[i] = b->built->tracked[def->triangles[i]];
     sup_laplace laplace;
     sup_result result = sup_laplace_create(b->context, SUP_LAPLACE_ROBUST, def->vertex_count, positions,
                                            def->triangle_count, triangles, &laplace, error);
     if (result != SUP_OK) return result;
     result = add_weights(b, &laplace, error);
-    double least = 0.0;
-    for (size_t i = 0; i < rows; i++)
-        least += laplace.mass[i] / (double)rows;
-    for (size_t i = 0; i < rows; i++) /* lone vertices and those of flat triangles get a little of the others' */
+    double mean_mass = 0.0;
+    for (size_t i = 0; i < count; i++)
+        mean_mass += laplace.mass[i] / (double)count;
+    for (size_t i = 0; i < count;
+         i++) /* isolated vertices and those of degenerate triangles get a fraction of the mean mass */
         laplace.stiffness.value[laplace.stiffness.first[i + 1] - 1] +=
-            MASS * fmax(laplace.mass[i], 0.1 * least) + 1e-12;
+            REACH_MASS * fmax(laplace.mass[i], 0.1 * mean_mass) + 1e-12;
     sup_cholesky *cholesky = NULL;
     if (result == SUP_OK) result = sup_cholesky_create(b->context, &laplace.stiffness, &cholesky, error);
     if (result == SUP_OK) {
@@ -455,80 +459,84 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
 {
     memset(built, 0, sizeof *built);
     builder b = {.context = context, .def = def, .arena = arena, .model = model, .built = built};
-    built->track.row_count = def->vertex_count;
+    built->track.vertex_count = def->vertex_count;
     built->track.joint_count = def->joint_count;
-    sup_result result = cut_blocks(&b, error);
-    if (result == SUP_OK) result = add_blocks(&b, error);
+    sup_result result = build_clusters(&b, error);
+    if (result == SUP_OK) result = add_clusters(&b, error);
     if (result == SUP_OK) result = add_influences(&b, error);
-    if (result == SUP_OK) result = add_feelings(&b, error);
+    if (result == SUP_OK) result = add_moved_by(&b, error);
     if (result == SUP_OK) result = find_rings(&b, error);
     if (result == SUP_OK) result = add_edges(&b, error);
     if (result == SUP_OK) result = add_means(&b, error);
-    if (result == SUP_OK) result = add_near(&b, error);
+    if (result == SUP_OK) result = add_neighbours(&b, error);
     return result == SUP_OK ? add_system(&b, error) : result;
 }
 
-/* --- What the rows aim at --- */
+/* --- Targets --- */
 
-/* A slope, in inverse sizes, that is too little to find a surface by; and values where no field is felt, or only inside. */
-static const float LEAST_SLOPE = 1.0f, LEAST_VALUE = 0.01f, MOST_VALUE = 0.99f;
+/* Minimum slope, in inverse sizes, and the range of values in which a vertex can follow a field. */
+static const float MIN_SLOPE = 1.0f, MIN_VALUE = 0.01f, MAX_VALUE = 0.99f;
 
-bool sup_track_feels(float value, float slope)
+bool sup_track_can_follow(float value, float slope)
 {
-    return slope > LEAST_SLOPE && value > LEAST_VALUE && value < MOST_VALUE;
+    return slope > MIN_SLOPE && value > MIN_VALUE && value < MAX_VALUE;
 }
 
-/* Details that fields do not show: cosine of their normal with the field's, value inside, contact at rest. Mouths, eyes, gaps
- * between toes; what follows the field there ends up somewhere else than it was. */
+/* Details that fields do not represent: minimum cosine between skin normal and field normal, maximum value, maximum
+ * contact at rest. Mouths, eyes, gaps between toes: vertices that followed the field there would move away from their
+ * rest positions. */
 static const float FACING = 0.5f, INSIDE = 0.7f, TOUCHING = 0.1f;
 
-/* `normal` of the skin, outwards. */
-static bool shows(const sup_field_samples *f, const sup_field_sides *sides, int32_t k, float slope, const float *normal)
+/* `normal` of the skin, outward. */
+static bool is_represented(const sup_field_samples *f, const sup_field_sides *sides, int32_t k, float slope,
+                           const float *normal)
 {
     float out = -(f->x[k] * normal[0] + f->y[k] * normal[1] + f->z[k] * normal[2]);
     return out > FACING * slope && f->value[k] < INSIDE && sides->contact[k] < TOUCHING;
 }
 
-typedef struct aim_work {
+typedef struct target_work {
     sup_track_built *built;
     sup_track_field_fn *field;
     const void *user;
-} aim_work;
+} target_work;
 
-static void aim_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void set_target_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
-    const aim_work *w = work;
+    const target_work *w = work;
     const sup_track *track = &w->built->track;
     SUP_UNUSED(worker);
-    for (int32_t block = begin; block < end; block++) {
+    for (int32_t cluster = begin; cluster < end; cluster++) {
         sup_field_points points;
         sup_field_samples f;
         sup_field_sides sides;
-        sup_track_take_points(track, track->rest, block, &points);
-        sup_track_look(track, block, w->field, w->user, &points, &f, &sides);
-        for (int32_t row = track->block_first[block], k = 0; row < track->block_first[block + 1]; row++, k++) {
-            sup_track_aim *aim = &w->built->aim[row];
-            float *inward = w->built->inward + 4 * (int64_t)row;
+        sup_track_load_points(track, track->rest, cluster, &points);
+        sup_track_evaluate(track, cluster, w->field, w->user, &points, &f, &sides);
+        for (int32_t vertex = track->cluster_first[cluster], k = 0; vertex < track->cluster_first[cluster + 1];
+             vertex++, k++) {
+            sup_track_target *target = &w->built->target[vertex];
+            float *inward = w->built->inward + 4 * (int64_t)vertex;
             float slope = sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]);
-            bool inside = sup_track_feels(f.value[k], slope), felt = inside && shows(&f, &sides, k, slope, inward);
-            aim->iso = inside ? fminf(f.value[k], 1.0f) : 0.0f;
-            aim->gradient = felt ? slope : 0.0f;
-            inward[0] = felt ? f.x[k] / slope : 0.0f;
-            inward[1] = felt ? f.y[k] / slope : 0.0f;
-            inward[2] = felt ? f.z[k] / slope : 0.0f;
-            w->built->strange[row] = fminf(fmaxf(sides.strange.value[k], 0.0f), 1.0f);
-            inward[3] = fminf(fmaxf(fminf(sides.kin.value[k], aim->iso), 0.0f), 1.0f);
+            bool inside = sup_track_can_follow(f.value[k], slope),
+                 follows = inside && is_represented(&f, &sides, k, slope, inward);
+            target->iso = inside ? fminf(f.value[k], 1.0f) : 0.0f;
+            target->gradient = follows ? slope : 0.0f;
+            inward[0] = follows ? f.x[k] / slope : 0.0f;
+            inward[1] = follows ? f.y[k] / slope : 0.0f;
+            inward[2] = follows ? f.z[k] / slope : 0.0f;
+            w->built->other_limb[vertex] = fminf(fmaxf(sides.other_limb.value[k], 0.0f), 1.0f);
+            inward[3] = fminf(fmaxf(fminf(sides.own_limb.value[k], target->iso), 0.0f), 1.0f);
         }
     }
 }
 
-int32_t sup_track_aim_at(const sup_context *context, sup_track_built *built, sup_track_field_fn *field,
-                         const void *user)
+int32_t sup_track_set_targets(const sup_context *context, sup_track_built *built, sup_track_field_fn *field,
+                              const void *user)
 {
-    aim_work work = {built, field, user};
-    sup_parallel(context, built->track.block_count, SUP_TRACK_GRAIN, aim_some, &work);
+    target_work work = {built, field, user};
+    sup_parallel(context, built->track.cluster_count, SUP_TRACK_GRAIN, set_target_range, &work);
     int32_t lost = 0;
-    for (int32_t row = 0; row < built->track.row_count; row++)
-        lost += built->aim[row].iso > 0.0f ? 0 : 1;
+    for (int32_t vertex = 0; vertex < built->track.vertex_count; vertex++)
+        lost += built->target[vertex].iso > 0.0f ? 0 : 1;
     return lost;
 }

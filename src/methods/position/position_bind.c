@@ -218,7 +218,7 @@ static bool find_fine(const binding *b, float *fine)
         for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++)
             if (moved[rig->influence_joint[i]] < SMALL_JOINT) fine[v] += rig->influence_weight[i];
     for (int32_t m = 0; m < character->morph_count; m++) {
-        const sup_primitive *part = &character->primitives[character->morphs[m].part];
+        const sup_primitive *part = &character->primitives[character->morphs[m].primitive];
         for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
             fine[v] = 1.0f;
     }

@@ -149,7 +149,7 @@ static sup_result transfer_weights(transfer *t, int32_t *joints, float *weights,
     t->outward = sup_arena_alloc(&t->arena, 3 * count, sizeof(double));
     if (t->dense == NULL || t->unknown == NULL || t->outward == NULL)
         return sup_fail_memory(error, "the flesh's weights");
-    if (t->mesh->report.turned == 0)
+    if (t->mesh->report.flipped == 0)
         sup_vertex_normals(t->mesh->vertex_count, t->mesh->positions, t->mesh->triangle_count, t->mesh->triangles, NULL,
                            t->outward);
     for (int64_t i = 0; i < 3 * (int64_t)t->mesh->triangle_count; i++)

@@ -9,7 +9,8 @@ int main(int argc, char **argv)
     sup_error error = {0};
     sup_bake_def def = {.frame_count = 3};
     sup_bake_stats stats = {0};
-    if (argc != 2 || sup_version() != SUP_VERSION_MAJOR * 10000 + SUP_VERSION_MINOR * 100 + SUP_VERSION_PATCH) return 1;
+    if (argc != 2 || sup_version() != SUPPLE_VERSION_MAJOR * 10000 + SUPPLE_VERSION_MINOR * 100 + SUPPLE_VERSION_PATCH)
+        return 1;
     if (sup_scene_create(NULL, "cylinder", 0.5, &character, &error) == SUP_OK)
         sup_bake(NULL, character, &def, argv[1], &stats, &error);
     sup_character_destroy(character);
