@@ -1,4 +1,4 @@
-/* pose.cu - clips sampled, skeletons composed and anchors placed on the device: a crowd needs a few bytes a frame.
+/* pose.cu - samples clips, composes skeletons and evaluates anchors on the device: a crowd needs a few bytes per frame.
  *
  * The same arithmetic as src/pose (glTF 2.0, appendix C) in float, and as tissue/anchors_step.c. */
 #include "cuda/gpu_colliders.h"
@@ -47,7 +47,7 @@ static __device__ void slerp(const float *a, const float *b, float t, float *out
         out[i] = wa * a[i] + wb * b[i];
 }
 
-/* A channel of WIDTH numbers; four of them are a rotation. */
+/* A channel of WIDTH components; four are a rotation. */
 template <int WIDTH>
 static __device__ void sample(const sup_gpu_motion &m, const sup_gpu_channel &c, float time, float *value)
 {
@@ -76,7 +76,7 @@ static __device__ void sample(const sup_gpu_motion &m, const sup_gpu_channel &c,
     if (width == 4) normalise_quaternion(value);
 }
 
-/* The local matrix of a node at a time. */
+/* Local matrix of a node at a time of a clip. */
 static __device__ void local_matrix(const sup_gpu_motion &m, const sup_gpu_clip &clip, int node, float time, float *out)
 {
     float trs[10], r[9];
@@ -113,7 +113,7 @@ static __device__ void multiply_left(const float *b, float a[12])
 
 enum { POSE_THREADS = 128 };
 
-/* A block a character: local matrices of all nodes, then every joint walks up to its root. */
+/* A block per character: local matrices of all nodes, then the product from each joint to its root. */
 static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joints &joints, const float *seconds, float *local)
 {
     sup_gpu_play play = joints.play[blockIdx.x];
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(POSE_THREADS)
     pose_character(m, joints, seconds, local);
 }
 
-/* The same, and whether the character stands. */
+/* The same, and the rest counter of the character. */
 __global__ void __launch_bounds__(POSE_THREADS)
     wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds,
                 const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(POSE_THREADS)
 
 extern "C" size_t sup_gpu_pose_shared(const sup_gpu_motion *motion)
 {
-    return (size_t)motion->node_count * (12 * sizeof(float) + sizeof(int)); /* matrices and parents */
+    return (size_t)motion->node_count * (12 * sizeof(float) + sizeof(int)); /* matrices and parent indices */
 }
 
 extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
@@ -197,7 +197,7 @@ extern "C" int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *
 
 /* --- Morph targets --- */
 
-/* A thread a weight. */
+/* A thread per weight. */
 __global__ void __launch_bounds__(POSE_THREADS)
     weights_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, float *weights)
 {
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(POSE_THREADS)
     const int i = blockIdx.x * POSE_THREADS + threadIdx.x, character = i / m.weight_count, weight = i % m.weight_count;
     if (character >= joints.count) return;
     const sup_gpu_play play = joints.play[character];
-    if (play.clip < 0) return; /* the host gives them */
+    if (play.clip < 0) return; /* set by the host */
     const int32_t *first = m.channel_first + m.clips[play.clip].node_first + m.node_count + weight;
     float value = m.rest_weights[weight];
     for (int c = first[0]; c < first[1]; c++)
@@ -221,9 +221,9 @@ extern "C" int sup_gpu_weights(const sup_gpu_motion *motion, const sup_gpu_joint
     return (int)cudaGetLastError();
 }
 
-/* --- Things that follow nodes --- */
+/* --- Colliders that follow nodes --- */
 
-/* a * b: first b. */
+/* a * b */
 static __device__ sup_affine multiply_affine(const float a[12], const sup_affine &b)
 {
     sup_affine out;
@@ -252,20 +252,20 @@ static __device__ sup_solid_space enter(const sup_affine &a)
     return space;
 }
 
-/* Where a thing is that follows a node of a character at a moment of a clip: up to its root. */
-static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play, const sup_gpu_solid &thing)
+/* Transform of a collider that follows a node, at the current time of the clip. */
+static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play, const sup_gpu_solid &collider)
 {
     const sup_gpu_clip clip = m.clips[play.clip];
     float world[12], local[12];
-    local_matrix(m, clip, thing.node, play.time, world);
-    for (int node = m.parent[thing.node]; node >= 0; node = m.parent[node]) {
+    local_matrix(m, clip, collider.node, play.time, world);
+    for (int node = m.parent[collider.node]; node >= 0; node = m.parent[node]) {
         local_matrix(m, clip, node, play.time, local);
         multiply_left(local, world);
     }
-    return multiply_affine(world, thing.place);
+    return multiply_affine(world, collider.place);
 }
 
-/* A warp a character. */
+/* A warp per character. */
 __global__ void __launch_bounds__(32)
     follow_kernel(const __grid_constant__ sup_gpu_colliders c, const __grid_constant__ sup_gpu_motion m,
                   const __grid_constant__ sup_gpu_joints joints, const __grid_constant__ sup_gpu_state st, bool fresh)
@@ -276,16 +276,16 @@ __global__ void __launch_bounds__(32)
     bool moved = false;
     for (int i = threadIdx.x; i < c.count; i += 32) {
         const size_t at = (size_t)character * c.count + i;
-        sup_gpu_solid &thing = c.solids[at];
-        if (thing.node >= 0 && play.clip >= 0) {
-            const sup_affine world = follow_node(m, play, thing), last = fresh ? world : c.followed[at];
-            thing.solid.before = last;
-            thing.solid.world = world;
-            thing.space = enter(world);
+        sup_gpu_solid &collider = c.solids[at];
+        if (collider.node >= 0 && play.clip >= 0) {
+            const sup_affine world = follow_node(m, play, collider), last = fresh ? world : c.followed[at];
+            collider.solid.before = last;
+            collider.solid.world = world;
+            collider.space = enter(world);
             for (int k = 0; k < 12; k++)
                 moved = moved || world.m[k] != last.m[k];
         }
-        c.followed[at] = thing.solid.world;
+        c.followed[at] = collider.solid.world;
     }
     if (!__any_sync(0xffffffffu, moved) || threadIdx.x > 0) return;
     sup_gpu_progress &p = st.progress[character]; /* as begin_step() sets it for a skeleton that moves */
@@ -304,7 +304,7 @@ extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_
 
 enum { ANCHOR_THREADS = 256 };
 
-/* Blocks of a character all find the frames, and then place the anchors among them. */
+/* All blocks of a character compute the frames, and then share the anchors. */
 __global__ void __launch_bounds__(ANCHOR_THREADS)
     anchors_kernel(const __grid_constant__ sup_gpu_anchors anchors, const __grid_constant__ sup_gpu_joints joints,
                    const char *phases, size_t phase_stride, float4 *out0, float4 *out1, float4 *out2, float4 *bend_out)
@@ -332,7 +332,7 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
             anchors.ends[(size_t)character * a->segment_count * 8 + i] = s.ends[i];
     __syncthreads();
     for (int i = blockIdx.x * ANCHOR_THREADS + threadIdx.x; i < a->anchor_count; i += gridDim.x * ANCHOR_THREADS) {
-        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, held = twist - a->twist_count, to;
+        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, attached = twist - a->twist_count, to;
         float p[3];
         if (slide < 0) {
             to = a->rigid_out[i];
@@ -340,12 +340,12 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
         } else if (twist < 0) {
             to = a->slide_index[6 * (size_t)slide + 5];
             evaluate_sliding(a, &s, slide, p);
-        } else if (held < 0) {
+        } else if (attached < 0) {
             to = a->twist_index[2 * (size_t)twist + 1];
             evaluate_twisting(a, &s, twist, p);
         } else {
-            to = a->attached_index[2 * (size_t)held + 1];
-            transform_point(&pose[a->attached_index[2 * (size_t)held]], a->attached_rest + 3 * (size_t)held, p);
+            to = a->attached_index[2 * (size_t)attached + 1];
+            transform_point(&pose[a->attached_index[2 * (size_t)attached]], a->attached_rest + 3 * (size_t)attached, p);
         }
         float4 l = last[to], o = older[to];
         out[to] = make_float4(p[0], p[1], p[2], 0.0f);
@@ -365,7 +365,7 @@ extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gp
     size_t shared = sup_gpu_anchors_shared(&anchors->view);
     cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    const int whole = (anchors->view.anchor_count + ANCHOR_THREADS - 1) / ANCHOR_THREADS; /* a thread an anchor */
+    const int whole = (anchors->view.anchor_count + ANCHOR_THREADS - 1) / ANCHOR_THREADS; /* a thread per anchor */
     dim3 grid(joints->count > 16 || whole < 2 ? 2 : whole, joints->count);
     launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints, (const char *)phases,
                                                                            phase_stride, out[0], out[1], out[2], bend);

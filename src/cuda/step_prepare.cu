@@ -1,7 +1,8 @@
-/* step_prepare.cu - the simulated skin and its bones around a step: methods/projective/projective_step.c on the device.
+/* step_prepare.cu - simulated skin and bones before and after a step: methods/projective/projective_step.c on the device.
  *
- * Before a step: feet on the bone lines, velocity limits, skin that follows linear blending. After it: flesh that stands is calmed (rest_damping.c), and
- * the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
+ * Before a step: foot points, velocity limits, skin that follows linear blending. After it: rest damping
+ * (solver/rest_damping_kernel.h), and the skin, mixed with linear blending where it is rigid. Also extrapolation of the skin
+ * by the motion of the joints since the last step, and the settle phase of a reset. */
 #include "cuda/blend.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/sleep.cuh"
@@ -18,7 +19,7 @@ static __device__ float largest(float4 a)
 
 /* --- Before a step --- */
 
-/* Feet, velocity limits, and skin that is given as anchors before the bases'. */
+/* Foot points, velocity limits, and skin vertices that are anchors (listed before the bases). */
 __global__ void __launch_bounds__(THREADS)
     prepare_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                    const __grid_constant__ sup_gpu_body body, const float *all_joints)
@@ -103,7 +104,7 @@ static __device__ void update_fraction(const sup_gpu_system &s, const sup_gpu_st
     p.calm_part = sup_rest_next_fraction(fraction, p.pushing > 0, p.trembles != 0, p.calm_mean);
 }
 
-/* Skin, then unknowns that are none, which are only calmed. */
+/* Threads of skin vertices, then of the other unknowns, which only need rest damping. */
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_body body, const float *joints)
@@ -138,11 +139,11 @@ __global__ void __launch_bounds__(THREADS)
         trembled = fmaxf(trembled, __shfl_xor_sync(0xffffffffu, trembled, d));
     }
     if (threadIdx.x % 32 != 0) return;
-    atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: in the order of their bits */
+    atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: ordered like their bits */
     if (trembled > 0.0f) atomicMax(&p.trembled, __float_as_uint(trembled));
 }
 
-/* The phase goes on: what was solved for is now. A block a character. */
+/* Advances the phase: the solution becomes the current state. A block per character. */
 __global__ void __launch_bounds__(JOINT_THREADS)
     end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, const float *joints,
                int joint_count)
@@ -160,19 +161,19 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     p.phase = (p.phase + 1) % 6;
 }
 
-/* --- From the last step to now --- */
+/* --- Extrapolation --- */
 
-/* now * before^-1 in double; the same where nothing moved or there is no inverse. */
-static __device__ void way_of(const float *now, const float *before, float *way)
+/* now * previous^-1 in double; the identity where nothing moved or there is no inverse. */
+static __device__ void joint_motion(const float *now, const float *previous, float *motion)
 {
     double m[9], inverse[9], det = 0.0;
     bool same = true;
     for (int i = 0; i < 12; i++) {
-        same = same && now[i] == before[i];
-        way[i] = i % 5 == 0 ? 1.0f : 0.0f;
+        same = same && now[i] == previous[i];
+        motion[i] = i % 5 == 0 ? 1.0f : 0.0f;
     }
     for (int i = 0; i < 9; i++)
-        m[i] = (double)before[i / 3 * 4 + i % 3];
+        m[i] = (double)previous[i / 3 * 4 + i % 3];
     for (int i = 0; i < 9; i++) {
         int r = i % 3, c = i / 3; /* cofactor of m[r][c] at [c][r] */
         int a = (r + 1) % 3 * 3, b = (r + 2) % 3 * 3, d = (c + 1) % 3, e = (c + 2) % 3;
@@ -187,26 +188,26 @@ static __device__ void way_of(const float *now, const float *before, float *way)
             row[c] = ((double)now[4 * r] * inverse[c] + (double)now[4 * r + 1] * inverse[3 + c] +
                       (double)now[4 * r + 2] * inverse[6 + c]) *
                      over;
-            offset -= row[c] * (double)before[4 * c + 3];
+            offset -= row[c] * (double)previous[4 * c + 3];
         }
         for (int c = 0; c < 3; c++)
-            way[4 * r + c] = (float)row[c];
-        way[4 * r + 3] = (float)offset;
+            motion[4 * r + c] = (float)row[c];
+        motion[4 * r + 3] = (float)offset;
     }
 }
 
 __global__ void __launch_bounds__(JOINT_THREADS)
-    way_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
+    motion_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
 {
     wait_for_kernel();
     int i = blockIdx.x * JOINT_THREADS + threadIdx.x;
     if (i < st.count * joint_count)
-        way_of(joints + 12 * (size_t)i, st.stepped + 12 * (size_t)i, st.carry + 12 * (size_t)i);
+        joint_motion(joints + 12 * (size_t)i, st.stepped + 12 * (size_t)i, st.carry + 12 * (size_t)i);
 }
 
-/* The skin of the last step, carried on by the joints. */
+/* The skin of the last step, moved by the joints. */
 __global__ void __launch_bounds__(THREADS)
-    carry_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+    extrapolate_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                  const __grid_constant__ sup_gpu_body body)
 {
     wait_for_kernel();
@@ -217,9 +218,9 @@ __global__ void __launch_bounds__(THREADS)
                              st.skin[st.progress[character].phase & 1][skin]);
 }
 
-/* --- At rest --- */
+/* --- Settling --- */
 
-/* Flesh that moved by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
+/* Tissue that moves by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
 #define AT_REST 1e-6f
 
 __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
@@ -236,7 +237,7 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
     if (i < s.anchor_count) st.anchors[(phase + 1) % 3][anchor] = st.anchors[(phase + 2) % 3][anchor];
 }
 
-/* Unknowns where they rest; the anchors of the pose for all phases. */
+/* Unknowns at rest; the anchors of the pose for all phases. */
 __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                             const __grid_constant__ sup_gpu_body body)
 {
@@ -249,7 +250,7 @@ __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __gr
     st.bend[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-/* The skin by linear blending, and no pairs. */
+/* The skin by linear blending, without contacts. */
 __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                              const __grid_constant__ sup_gpu_body body, const float *joints)
 {
@@ -286,7 +287,7 @@ __global__ void settle_end_kernel(const __grid_constant__ sup_gpu_state st)
     st.progress[c].stirs = 0;
 }
 
-/* The skin that is looked at while flesh settles with contact. */
+/* The skin for detection during settling with contact. */
 __global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -297,7 +298,7 @@ __global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, con
     if (v == 0) p.rows = 0;
 }
 
-/* Flesh that touches nothing has settled: it takes no more of these steps. */
+/* Tissue without contact has settled: it takes no more of these steps. */
 __global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -305,7 +306,7 @@ __global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
     if (c < st.count && st.progress[c].rows == 0) st.progress[c].asleep = 1;
 }
 
-/* Both skins where the flesh is, after it settled. */
+/* Skin of the last two steps and the window after settling: no velocity. */
 __global__ void settled_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -324,7 +325,7 @@ static dim3 grid_for(int numbers, int count)
     return dim3((numbers + THREADS - 1) / THREADS, count);
 }
 
-static int most_of(const sup_gpu_system *s)
+static int max_count(const sup_gpu_system *s)
 {
     return s->unknown_count > s->anchor_count ? s->unknown_count : s->anchor_count;
 }
@@ -356,14 +357,14 @@ extern "C" int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_s
 {
     cudaStream_t on = (cudaStream_t)stream;
     int all = state->count * body->joint_count;
-    launch_early(way_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
-    launch_early(carry_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(motion_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
+    launch_early(extrapolate_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(still_kernel, grid_for(most_of(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(still_kernel, grid_for(max_count(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
     return (int)cudaGetLastError();
 }
 
@@ -377,7 +378,7 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
                              const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_early(rest_kernel, grid_for(most_of(system), state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(rest_kernel, grid_for(max_count(system), state->count), THREADS, 0, on, *system, *state, *body);
     launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
     return sup_gpu_still(system, state, stream);
 }

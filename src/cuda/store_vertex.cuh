@@ -1,4 +1,4 @@
-/* store_vertex.cuh (internal) - positions, unit normals and tangents to where the caller wants them. */
+/* store_vertex.cuh (internal) - stores positions, unit normals and tangents in the output arrays. */
 #ifndef SUP_CUDA_STORE_VERTEX_CUH
 #define SUP_CUDA_STORE_VERTEX_CUH
 

@@ -75,7 +75,7 @@ static sup_result check(const sup_collider *c, int32_t index, int32_t node_count
     if (!sup_v3_finite(from) || !sup_v3_finite(to) || !isfinite(c->radius))
         return fail(error, index, "collider.finite", "has a number that is not finite");
     if (!sup_collider_transform_usable(c->place))
-        return fail(error, index, "collider.place", "has a transform that is not finite or not invertible");
+        return fail(error, index, "collider.transform", "has a transform that is not finite or not invertible");
     if (!(c->friction >= 0.0f && c->friction <= MAX_FRICTION))
         return fail(error, index, "collider.friction", "has a friction outside 0 to 100");
     if (c->node < -1 || c->node >= node_count)

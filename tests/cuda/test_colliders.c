@@ -220,7 +220,7 @@ TEST(wrong_colliders_of_a_crowd_are_refused)
     CHECK_TEXT(error.id, "collider.method");
     CHECK_OK(sup_crowd_create(f.device, linear, NULL, &crowd, &error), error);
     CHECK_EQ(sup_crowd_move_collider(crowd, 0, 0, sup_mat34_identity(), &error), SUP_ERROR_ARGUMENT);
-    CHECK_TEXT(error.id, "collider.place");
+    CHECK_TEXT(error.id, "collider.transform");
     sup_crowd_destroy(crowd);
     sup_model_destroy(linear);
     close_fixture(&f);

@@ -35,7 +35,7 @@ static fixture open_fixture(const char *scene, const char *method, const char *s
     return f;
 }
 
-TEST(without_a_gpu_it_says_so)
+TEST(without_a_gpu_creation_fails_with_the_reason)
 {
     sup_device *device = NULL;
     sup_error error = {0};
@@ -136,7 +136,7 @@ static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fr
     return off;
 }
 
-TEST(classic_skins_are_those_of_the_cpu)
+TEST(classic_skins_match_the_cpu)
 {
     static const char *const methods[] = {"linear", "dualquat"};
     for (int32_t m = 0; m < 2; m++) {
@@ -167,25 +167,25 @@ static void compare_projective(fixture *f, const char *what, int32_t count, int3
     close_fixture(f);
 }
 
-TEST(one_projective_skin_is_that_of_the_cpu)
+TEST(a_single_projective_skin_matches_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
     compare_projective(&f, "alone", 1, 300, 60.0, false);
 }
 
-TEST(a_crowds_projective_skins_are_those_of_the_cpu)
+TEST(projective_skins_of_a_crowd_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
     compare_projective(&f, "crowd", 6, 60, 60.0, false);
 }
 
-TEST(one_skin_that_touches_itself_is_that_of_the_cpu)
+TEST(a_single_skin_with_self_collision_matches_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000", 0.0f);
     compare_projective(&f, "touching", 1, 300, 60.0, true);
 }
 
-TEST(a_crowds_skins_that_touch_are_those_of_the_cpu)
+TEST(skins_of_a_crowd_with_self_collision_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=3000", 0.0f);
     compare_projective(&f, "touching crowd", 6, 60, 60.0, true);
@@ -193,7 +193,7 @@ TEST(a_crowds_skins_that_touch_are_those_of_the_cpu)
 
 /* Before rounding has had the time to decide anything: armpits touch from the beginning on, and everything about them is the
  * CPU's. Small and short enough for a GPU that is emulated. */
-TEST(first_frames_of_skin_that_touches_are_those_of_the_cpu)
+TEST(first_frames_with_self_collision_match_the_cpu)
 {
     static const char *const settings[] = {"vertices=250", "vertices=250 fast=1 iterations=2"};
     static const int32_t counts[] = {1, 5};
@@ -206,7 +206,7 @@ TEST(first_frames_of_skin_that_touches_are_those_of_the_cpu)
 }
 
 /* Conjugate gradients of who touches leave the others of their block alone. */
-TEST(who_touches_nothing_moves_as_on_the_cpu_beside_others_who_do)
+TEST(instances_without_contact_match_the_cpu_beside_instances_with_contact)
 {
     enum { COUNT = 3, FRAMES = 1 };
     static const double times[COUNT] = {0.1, 1.0, 1.0}; /* hardly bent, and bent until it touches */
@@ -248,7 +248,7 @@ TEST(who_touches_nothing_moves_as_on_the_cpu_beside_others_who_do)
     close_fixture(&f);
 }
 
-TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
+TEST(rigid_regions_and_other_frame_rates_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000 volume=0 contact=0 dynamic=0", 0.0f);
     compare_projective(&f, "strain alone", 1, 60, 60.0, false);
@@ -260,7 +260,7 @@ TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
     compare_projective(&f, "144 frames a second", 3, 200, 144.0, true);
 }
 
-TEST(fast_skins_of_a_crowd_are_those_of_the_cpu)
+TEST(fast_skins_of_a_crowd_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000 contact=0 fast=1 iterations=3", 0.0f);
     compare_projective(&f, "fast", 5, 30, 60.0, false);
@@ -270,7 +270,7 @@ TEST(fast_skins_of_a_crowd_are_those_of_the_cpu)
 
 /* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the tools that
  * look for races. */
-TEST(one_alone_moves_as_one_of_a_crowd)
+TEST(a_single_instance_moves_like_one_of_a_crowd)
 {
     fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);
     sup_error error = {0};
@@ -330,7 +330,7 @@ static uint64_t hash_run(fixture *f, int32_t count, int32_t frames, float dt)
     return hash;
 }
 
-TEST(the_same_bits_from_run_to_run)
+TEST(results_are_the_same_bits_in_every_run)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000", 0.0f);
     CHECK(hash_run(&f, 1, 20, 1.0f / 60.0f) == hash_run(&f, 1, 20, 1.0f / 60.0f));
@@ -342,7 +342,7 @@ TEST(the_same_bits_from_run_to_run)
 
 #ifdef SUPPLE_EMULATED
 /* Who comes first must not matter, within a warp, a block or the device: a race would show. */
-TEST(whatever_order_threads_come_in_the_bits_are_the_same)
+TEST(results_do_not_depend_on_the_order_of_threads)
 {
     static const unsigned orders[] = {6, 1};
     static const int32_t counts[] = {1, 5};
@@ -359,7 +359,7 @@ TEST(whatever_order_threads_come_in_the_bits_are_the_same)
 #endif
 
 /* Levels of detail: hidden skins stay, flesh that stands falls asleep and wakes where it was. */
-TEST(hidden_skins_stay_and_still_flesh_sleeps)
+TEST(hidden_skins_are_not_updated_and_instances_at_rest_sleep)
 {
     fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
     sup_error error = {0};
@@ -437,7 +437,7 @@ TEST(clips_are_sampled_as_on_the_cpu)
     close_fixture(&f);
 }
 
-TEST(wrong_calls_are_refused_with_a_sentence)
+TEST(invalid_calls_are_refused_with_a_message)
 {
     fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
     sup_error error = {0};

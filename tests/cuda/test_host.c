@@ -18,7 +18,7 @@ static void check_refused(const actor *a, const char *id, const char *word)
     CHECK_EQ((int)kind, SUP_METHOD_DEVICE_DUALQUAT);
 }
 
-TEST(what_the_device_cannot_do_is_refused_by_name)
+TEST(methods_without_a_device_implementation_are_refused_by_name)
 {
     actor a = actor_open(actor_scene("cylinder", 0.2), "vertices=200", 1);
     sup_model *position = NULL, *own = a.model;
@@ -34,7 +34,7 @@ TEST(what_the_device_cannot_do_is_refused_by_name)
 /* --- Chambers --- */
 
 /* What the prisms of all parts add to the chambers is what those of the system do, by seats and by prisms. */
-TEST(chambers_of_the_parts_are_those_of_the_system)
+TEST(volume_regions_of_the_subdomains_match_the_system)
 {
     actor a = actor_open(actor_scene("human", 0.2), "vertices=600", 1);
     sup_projective_view view;
@@ -79,7 +79,7 @@ static sup_model *bind_method(const actor *a, const char *method)
     return model;
 }
 
-TEST(what_it_can_do_is_accepted)
+TEST(methods_with_a_device_implementation_are_accepted)
 {
     actor a = actor_open(actor_scene("cylinder", 0.2), "vertices=200", 1);
     sup_method_device kind = SUP_METHOD_DEVICE_LINEAR;
@@ -90,7 +90,7 @@ TEST(what_it_can_do_is_accepted)
     for (int32_t i = 0; i < 2; i++) {
         sup_model *model = bind_method(&a, names[i]);
         CHECK_OK(sup_crowd_check_support(model, &kind, &error), error);
-        CHECK_EQ((int)kind, i);
+        CHECK_EQ((int)kind, (int)SUP_METHOD_DEVICE_LINEAR + i);
         sup_model_destroy(model);
     }
     sup_model *other = bind_method(&a, "position");
@@ -176,7 +176,7 @@ static void check_wide(const sup_upsample *u, const sup_upsample_row_table *narr
 }
 
 /* A bent skin by rows is the skin by blocks. The elephant has vertices that ride. */
-TEST(rows_of_the_shown_skin_give_what_its_blocks_give)
+TEST(upsample_rows_match_the_clusters)
 {
     actor a = actor_open(actor_scene("elephant", 0.2), "vertices=500 volume=0 contact=0 dynamic=0", 1);
     sup_projective_view view;

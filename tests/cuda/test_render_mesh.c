@@ -196,7 +196,7 @@ static void compare_frames(fixture *f, const char *method, int32_t count)
     free(cpu), free(gpu);
 }
 
-TEST(morphs_and_tangents_are_those_of_the_cpu)
+TEST(morphs_and_tangents_match_the_cpu)
 {
     static const char *const methods[] = {"linear", "dualquat", "projective"};
     for (int32_t m = 0; m < 3; m++) {
@@ -207,7 +207,7 @@ TEST(morphs_and_tangents_are_those_of_the_cpu)
     }
 }
 
-TEST(morphs_and_tangents_that_do_not_fit_are_refused)
+TEST(inconsistent_morphs_and_tangents_are_refused)
 {
     fixture f = open_fixture("linear");
     sup_error error = {0};

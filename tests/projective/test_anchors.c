@@ -109,7 +109,7 @@ static fixture tube(void)
     return f;
 }
 
-TEST(the_rest_pose_stays_as_it_is)
+TEST(the_rest_pose_is_exact)
 {
     const char *const names[] = {"scene:human", "scene:elephant", "scene:hand"};
     for (int n = 0; n < SUP_COUNT(names); n++) {
@@ -182,7 +182,7 @@ static void check_turns(bool whole)
     unhang(&h);
 }
 
-TEST(spheres_turn_by_half_and_bones_by_all)
+TEST(spheres_rotate_by_half_and_bones_fully)
 {
     check_turns(false);
     check_turns(true);
@@ -270,7 +270,7 @@ TEST(bones_stretch_between_their_joints)
     unhang(&h);
 }
 
-TEST(twisting_bones_share_the_twist_out)
+TEST(twisting_bones_distribute_the_twist)
 {
     bool twisting[3] = {true, false, false};
     sup_anchors_def def = {.twisting_joints = twisting};
@@ -298,7 +298,7 @@ TEST(twisting_bones_share_the_twist_out)
     unhang(&h);
 }
 
-TEST(scaled_characters_scale_and_mad_matrices_do_no_harm)
+TEST(scaled_characters_scale_and_degenerate_matrices_stay_finite)
 {
     hung h = hang(fixture_tissue("scene:hand", 0.3, NULL), NULL);
     double size = (double)h.f.rig->size;
@@ -326,7 +326,7 @@ TEST(scaled_characters_scale_and_mad_matrices_do_no_harm)
     unhang(&h);
 }
 
-TEST(spheres_with_several_children_take_the_mean)
+TEST(spheres_with_several_children_use_the_mean_rotation)
 {
     sup_anchors_def stick = {.stick = true};
     hung h = hang(fixture_tissue("scene:tbone", 0.5, NULL), &stick);

@@ -48,7 +48,7 @@ static sup_simulated_surface surface_of(sheets *m)
 }
 
 /* The far sheet, and a sheet of its own that rides above it: skin below what goes with one joint is carried. */
-TEST(skin_below_an_eye_is_carried)
+TEST(skin_below_an_eye_follows_linear_blending)
 {
     enum { RIDERS = 3 };
     sheets *m = calloc(1, sizeof *m);
@@ -94,7 +94,7 @@ TEST(skin_below_an_eye_is_carried)
     free(m);
 }
 
-TEST(close_skin_of_one_joint_is_carried)
+TEST(close_skin_of_one_joint_follows_linear_blending)
 {
     sheets *m = calloc(1, sizeof *m);
     float share[COUNT];

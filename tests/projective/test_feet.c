@@ -19,7 +19,7 @@ static double *slow_distances(const sup_volumetric_skeleton *s)
     return d;
 }
 
-TEST(distances_along_the_bones_agree_with_trying_all_ways)
+TEST(path_lengths_along_the_bones_match_brute_force)
 {
     const char *const names[] = {"scene:human", "scene:hand", "scene:elephant"};
     for (int i = 0; i < SUP_COUNT(names); i++) {
@@ -114,7 +114,7 @@ static double energy_at(const feet_case *c, const sup_foot_point *feet, int32_t 
     return energy;
 }
 
-TEST(smoothed_feet_are_where_nothing_pulls_them)
+TEST(smoothed_foot_points_are_at_the_minimum)
 {
     feet_case c = open_case("scene:tbone", 0.15);
     sup_foot_point *feet = malloc((size_t)c.skin.vertex_count * sizeof *feet);
@@ -147,7 +147,7 @@ TEST(smoothed_feet_are_where_nothing_pulls_them)
     close_case(&c);
 }
 
-TEST(feet_along_a_straight_tube_keep_their_order)
+TEST(foot_points_along_a_straight_tube_keep_their_order)
 {
     fixture f = fixture_tissue("fps/cylinder/cylinder.ini", 1, NULL);
     const sup_tissue *t = f.tissue;
@@ -162,7 +162,7 @@ TEST(feet_along_a_straight_tube_keep_their_order)
     fixture_destroy(&f);
 }
 
-TEST(feet_do_not_depend_on_the_density_of_the_mesh)
+TEST(foot_points_do_not_depend_on_the_density_of_the_mesh)
 {
     const double resolutions[] = {0.3, 1.2};
     fixture f[2];
@@ -187,7 +187,7 @@ TEST(feet_do_not_depend_on_the_density_of_the_mesh)
     fixture_destroy(&f[1]);
 }
 
-TEST(no_foot_is_on_another_limb)
+TEST(no_foot_point_is_on_another_limb)
 {
     fixture f = fixture_tissue("scene:human", 0.5, NULL);
     const sup_tissue *t = f.tissue;

@@ -58,7 +58,7 @@ static tube_def tube_of(const tube_joint *joints, int32_t count)
     return (tube_def){.length = 12, .radius = 1, .rings = 49, .sides = 24, .joints = joints, .joint_count = count};
 }
 
-TEST(radii_are_three_quarters_of_the_way_to_the_skin)
+TEST(radii_are_three_quarters_of_the_distance_to_the_skin)
 {
     tube_def d = tube_of(straight, 3);
     fixture f = fixture_tube(&d);
@@ -99,7 +99,7 @@ TEST(too_large_radii_are_fitted_in_any_order)
     fixture_destroy(&f);
 }
 
-TEST(one_place_near_the_skin_does_not_make_a_bone_a_hair)
+TEST(one_point_near_the_skin_does_not_make_a_bone_thin)
 {
     /* The bone leaves the skin at its end. */
     const tube_joint out[] = {
@@ -116,7 +116,7 @@ TEST(one_place_near_the_skin_does_not_make_a_bone_a_hair)
     fixture_destroy(&f);
 }
 
-TEST(helpers_outside_and_joints_in_one_place_make_no_segments)
+TEST(helpers_outside_and_coincident_joints_make_no_segments)
 {
     const tube_joint joints[] = {{"ground", -1, 6, -9, 0, false}, {"a", 0, 2, 0, 0, true},
                                  {"twin", 1, 2, 0, 0, true},      {"b", 2, 6, 0, 0, true},

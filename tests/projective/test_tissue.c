@@ -29,7 +29,7 @@ static double outside_cone(sup_vec3d p, sup_vec3d a, sup_vec3d b, double r0, dou
     return sup_v3_distance(p, sup_v3_lerp(a, b, t)) - (r0 + t * (r1 - r0));
 }
 
-TEST(lines_meet_spheres_and_cones_where_small_steps_find_them)
+TEST(line_hits_on_spheres_and_cones_match_ray_marching)
 {
     sup_random random = {7};
     int hits = 0;
@@ -83,7 +83,7 @@ static double distance_to_primitive(const sup_volumetric_skeleton *s, const sup_
     return best;
 }
 
-TEST(every_base_lies_on_its_primitive_or_says_that_it_does_not)
+TEST(every_base_lies_on_its_primitive_or_is_flagged)
 {
     const char *const names[] = {"scene:human", "scene:elephant", "scene:hand", "fps/male/male.ini",
                                  "fps/tbone/tbone.ini"};
@@ -192,7 +192,7 @@ TEST(adjacent_prisms_have_the_same_diagonal)
     fixture_destroy(&f);
 }
 
-TEST(repair_leaves_no_flat_tet_and_turns_none_over)
+TEST(repair_leaves_no_flat_tet_and_inverts_none)
 {
     const char *const names[] = {"scene:human", "scene:elephant", "scene:arm", "khronos_CesiumMan.glb"};
     for (int i = 0; i < SUP_COUNT(names); i++) {
@@ -250,7 +250,7 @@ TEST(open_and_dirty_meshes_have_tissue)
     }
 }
 
-TEST(tissue_grows_with_the_unit)
+TEST(tissue_scales_with_the_unit)
 {
     const double scales[] = {1.0 / 64, 1, 128}; /* powers of two: no rounding, so no tolerance */
     fixture f[3];
@@ -287,7 +287,7 @@ TEST(threads_do_not_change_a_bit)
 }
 
 /* A given skin: the rig's own, as a caller that decimates would pass it. */
-TEST(a_given_skin_is_used_and_checked)
+TEST(an_input_skin_is_used_and_checked)
 {
     fixture f = fixture_tissue("scene:tbone", 0.3, NULL);
     const sup_rig *r = f.rig;
