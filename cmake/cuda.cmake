@@ -1,5 +1,5 @@
-# supple_cuda: characters on a GPU, a separate library (include/supple/device.h). Always built, so that programs can link
-# it anywhere: without nvcc, and in sanitizer builds, its functions fail with the reason.
+# supple_cuda: characters on a GPU, a separate library (include/supple/device.h). Always built, so that programs can
+# link it anywhere: without nvcc, and in sanitizer builds, its functions fail with the reason.
 # CUDA's runtime is linked statically and loads the driver at the first call.
 set(SUPPLE_CUDA_FOLDERS cuda)
 set(SUPPLE_CUDA_DEFAULT OFF)
@@ -50,8 +50,8 @@ foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS)
     endif()
   endforeach()
 endforeach()
-# Divisions and roots to two units in the last place, and numbers below 1e-38 are zero: the steps correct themselves.
-# 1675: a pragma of gcc's.
+# Divisions and roots have an error of two units in the last place and denormals are zero: the solver is iterative and
+# corrects such errors. 1675: a pragma of gcc.
 target_compile_options(supple_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-prec-div=false;-prec-sqrt=false;-ftz=true;-diag-suppress=1675;-Xcompiler=-fvisibility=hidden>")
 # The warnings of C that C++ has as well. nvcc warns about device code, the host's compiler about the rest.

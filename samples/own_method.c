@@ -1,8 +1,8 @@
 /* own_method.c - a custom skinning method, written against method.h and run like the built-in ones.
  *
- * "balloon" moves each vertex with its strongest joint and inflates the skin along its normals. A method needs a parameter
- * table, a bind that stores precomputed data in named arrays of the model, and a step. This one has no state; a method with
- * state also has a layout and a reset. */
+ * "balloon" moves each vertex with its strongest joint and inflates the skin along its normals. A method needs a
+ * parameter table, a bind that stores precomputed data in named arrays of the model, and a step. This one has no state;
+ * a method with state also has a layout and a reset. */
 #include <supple/supple.h>
 
 #include <math.h>

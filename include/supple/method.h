@@ -30,8 +30,8 @@ typedef struct sup_map {
     const char *name; /* "stiffness" */
     const char *unit;
     float minimum, maximum, default_value; /* default_value: where nothing is painted */
-    bool live;                             /* may be painted between steps (deform.h); false: a change needs a new bind */
-    const char *help;                      /* one sentence */
+    bool live;        /* may be painted between steps (deform.h); false: a change needs a new bind */
+    const char *help; /* one sentence */
 } sup_map;
 
 enum {
@@ -74,8 +74,8 @@ typedef struct sup_inner {
 typedef struct sup_bind_input {
     const sup_context *context; /* defaults filled in */
     const sup_rig *rig;
-    const double *values;     /* [method->param_count] checked parameter values */
-    const float *const *maps; /* [method->map_count] checked, [rig->vertex_count] each; NULL: nothing is painted */
+    const double *values;      /* [method->param_count] checked parameter values */
+    const float *const *maps;  /* [method->map_count] checked, [rig->vertex_count] each; NULL: nothing is painted */
     sup_progress_fn *progress; /* may be NULL */
     void *progress_user;
     const char *setup; /* NULL for none */
@@ -163,20 +163,21 @@ typedef struct sup_method {
     int32_t map_count; /* at most SUP_METHOD_MAPS */
     /* Adds named arrays to the model (model.h). */
     sup_result (*bind)(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
-    /* May be NULL. Checks that the arrays of a model, which may come from a file, are complete and in range: a model that
-     * passes must be safe to step. Called after every bind and load. */
+    /* May be NULL. Checks that the arrays of a model, which may come from a file, are complete and in range: a model
+     * that passes must be safe to step. Called after every bind and load. */
     sup_result (*check)(const sup_model *model, sup_error *error);
     /* NULL for methods without state. Reserves the slots of an instance's state; a step uses no other memory. */
     sup_result (*layout)(const sup_model *model, const sup_context *context, sup_layout *layout);
-    /* May be NULL. Puts the state at rest in `input->pose`. Also called when an instance is created, with a zeroed state. */
+    /* May be NULL. Puts the state at rest in `input->pose`. Also called when an instance is created, with a zeroed
+     * state. */
     sup_result (*reset)(const sup_step_input *input, void *state);
     /* One frame. No allocation, no I/O, no locks. */
     sup_result (*step)(const sup_step_input *input, void *state, const sup_skin_out *out);
     /* Required for live maps, else NULL. Writes map number `map` to the state: `values` [render vertices], checked, or
      * NULL for those of the bind. A reset keeps them. Allocates nothing; a failure changes nothing. */
     sup_result (*paint)(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);
-    /* Required where the layout has a saved_size. `input` NULL: clears pointers and whatever depends on the process in a
-     * copy of the state. Else: `state` starts with saved bytes, and becomes a state of `input->model`; SUP_ERROR_DATA
+    /* Required where the layout has a saved_size. `input` NULL: clears pointers and whatever depends on the process in
+     * a copy of the state. Else: `state` starts with saved bytes, and becomes a state of `input->model`; SUP_ERROR_DATA
      * when the bytes are invalid. */
     sup_result (*restore)(const sup_step_input *input, void *state);
     sup_method_device device;

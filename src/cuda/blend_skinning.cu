@@ -1,7 +1,7 @@
 /* blend_skinning.cu - linear blending and dual quaternions on the device: a thread per vertex.
  *
- * Based on: [aburumman2016survey] eq. 1 and 2, [kavan2008dual]. The same arithmetic as src/methods/linear and dualquat, on
- * the same arrays. */
+ * Based on: [aburumman2016survey] eq. 1 and 2, [kavan2008dual]. The same arithmetic as src/methods/linear and dualquat,
+ * on the same arrays. */
 #include "cuda/gpu_render_mesh.h"
 #include "cuda/lanes.cuh"
 #include "cuda/launch.cuh"
@@ -9,8 +9,8 @@
 #include "skin/skin.h"
 
 enum { THREADS = 256, JOINT_FLOATS = 24 };
-/* A stretch nearer to the identity than this is float noise of a rigid joint. The CPU, which computes it in double, uses half
- * of it (dualquat.c). */
+/* A stretch nearer to the identity than this is float noise of a rigid joint. The CPU, which computes it in double,
+ * uses half of it (dualquat.c). */
 #define RIGID_TOLERANCE 4e-6f
 
 static __device__ void rotate(const double q[4], const float v[3], double out[3])
@@ -110,7 +110,8 @@ static __device__ void blend(const lane_view &v, const float *joints, int stride
     }
 }
 
-/* Blends dual quaternions in the hemisphere of the strongest joint's; the matrix of the result after the blended stretch. */
+/* Blends dual quaternions in the hemisphere of the strongest joint's; the matrix of the result after the blended
+ * stretch. */
 static __device__ void blend_rigid(const lane_view &v, const float *joints, float m[12])
 {
     const float *pivot = joints + (size_t)v.joints[v.strongest * v.stride] * JOINT_FLOATS;
@@ -126,12 +127,12 @@ static __device__ void blend_rigid(const lane_view &v, const float *joints, floa
     const float *e = q + 4;
     float s = 2.0f / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     float x = q[0] * s, y = q[1] * s, z = q[2] * s, w = q[3] * s;
-    float d[12] = {1 - (q[1] * y + q[2] * z), q[0] * y - q[3] * z,       q[0] * z + q[3] * y,
-                   w * e[0] - x * e[3] + y * e[2] - z * e[1],
-                   q[0] * y + q[3] * z,       1 - (q[0] * x + q[2] * z), q[1] * z - q[3] * x,
-                   w * e[1] - y * e[3] + z * e[0] - x * e[2],
-                   q[0] * z - q[3] * y,       q[1] * z + q[3] * x,       1 - (q[0] * x + q[1] * y),
-                   w * e[2] - z * e[3] + x * e[1] - y * e[0]};
+    float d[12] = {1 - (q[1] * y + q[2] * z), q[0] * y - q[3] * z,
+                   q[0] * z + q[3] * y,       w * e[0] - x * e[3] + y * e[2] - z * e[1],
+                   q[0] * y + q[3] * z,       1 - (q[0] * x + q[2] * z),
+                   q[1] * z - q[3] * x,       w * e[1] - y * e[3] + z * e[0] - x * e[2],
+                   q[0] * z - q[3] * y,       q[1] * z + q[3] * x,
+                   1 - (q[0] * x + q[1] * y), w * e[2] - z * e[3] + x * e[1] - y * e[0]};
     float stretch[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     if (stretched > 0.0f) blend(v, joints + 8, JOINT_FLOATS, stretch);
     for (int r = 0; r < 3; r++)
@@ -169,8 +170,8 @@ static __device__ void add_morphs(const sup_gpu_morphs &morphs, int lane, int ch
 }
 
 /* Tangents are transformed by the matrix itself; a reflection changes the handedness. */
-static __device__ void transform_tangent(const sup_gpu_skin &skin, const sup_gpu_out &out, const float m[12], float sign, int at,
-                                    int vertex, int character)
+static __device__ void transform_tangent(const sup_gpu_skin &skin, const sup_gpu_out &out, const float m[12],
+                                         float sign, int at, int vertex, int character)
 {
     const float *from = skin.tangents + (size_t)(at / SUP_SKIN_CLUSTER) * 4 * SUP_SKIN_CLUSTER + at % SUP_SKIN_CLUSTER;
     const float t[4] = {from[0], from[SUP_SKIN_CLUSTER], from[2 * SUP_SKIN_CLUSTER], from[3 * SUP_SKIN_CLUSTER]};

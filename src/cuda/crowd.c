@@ -1,8 +1,8 @@
 /* crowd.c - frames of a crowd: commands from the host, launches, readback.
  *
- * As in methods/projective/projective_step.c: 60 steps a second at any frame rate, each with the pose of its time; a frame
- * between two steps shows the last one, extrapolated by the joints. Poses from the host are interpolated within a frame;
- * clips are sampled at the time of every step. */
+ * As in methods/projective/projective_step.c: 60 steps a second at any frame rate, each with the pose of its time; a
+ * frame between two steps shows the last one, extrapolated by the joints. Poses from the host are interpolated within a
+ * frame; clips are sampled at the time of every step. */
 #include "cuda/crowd.h"
 
 #include "base/base.h"
@@ -16,9 +16,9 @@
 #include <math.h>
 
 enum {
-    SETTLE_STEPS = 30,          /* steps without momentum after a reset, */
-    SETTLE_CONTACT_STEPS = 20,  /* and with contact after those */
-    OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
+    SETTLE_STEPS = 30,         /* steps without momentum after a reset, */
+    SETTLE_CONTACT_STEPS = 20, /* and with contact after those */
+    OWN_TURNS_TOUCHING = 6,    /* iterations at most, where none are asked for, with contact (solver.h) */
     SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE: their rows are stiff, and up to eleven steps were taken back */
 };
 
@@ -37,7 +37,7 @@ static void set_bind_pose(sup_crowd *crowd)
     crowd->pose_changed = true;
     sup_crowd_pose_colliders(crowd, 0, crowd->count, (const sup_mat34 *)(const void *)world);
     sup_crowd_set_weights(crowd, 0, crowd->count,
-                           sup_model_array(crowd->model, "bind.morph_weights", SUP_ARRAY_FLOAT, -1));
+                          sup_model_array(crowd->model, "bind.morph_weights", SUP_ARRAY_FLOAT, -1));
 }
 
 static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
@@ -61,8 +61,9 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
     sup_crowd_def def = def_in != NULL ? *def_in : (sup_crowd_def){0};
     sup_method_device kind = SUP_METHOD_DEVICE_NONE;
     if (device == NULL || model == NULL || crowd_out == NULL || def.instance_count < 0 || def.clip_count < 0)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "",
-                        "A device, a model, a pointer for the new crowd and counts that are not negative are required.");
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "crowd.null", "",
+            "A device, a model, a pointer for the new crowd and counts that are not negative are required.");
     sup_result result = sup_crowd_check_support(model, &kind, error);
     if (result == SUP_OK)
         result = sup_cuda_result(device, sup_cuda_use(device->index), "it was chosen for a crowd", error);
@@ -118,8 +119,7 @@ void sup_crowd_destroy(sup_crowd *crowd)
 bool sup_crowd_range(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error)
 {
     if (crowd == NULL || instance < -1 || instance >= crowd->count) {
-        sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.instance", "", "Instance %d is out of range.",
-                 (int)instance);
+        sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.instance", "", "Instance %d is out of range.", (int)instance);
         return false;
     }
     *begin = instance < 0 ? 0 : instance;
@@ -249,9 +249,9 @@ static int32_t count_solves(const sup_crowd *crowd)
     return most;
 }
 
-/* Maximum local steps of a step: the CPU's limits where none is set (solver.h), and spare ones for rejected steps. Unused
- * iterations cost their launches: with contact, which makes them expensive, tissue without contact that takes all of its
- * seven iterations has no spare one. */
+/* Maximum local steps of a step: the CPU's limits where none is set (solver.h), and spare ones for rejected steps.
+ * Unused iterations cost their launches: with contact, which makes them expensive, tissue without contact that takes
+ * all of its seven iterations has no spare one. */
 static int32_t count_turns(const sup_crowd *crowd)
 {
     bool contact = count_solves(crowd) > 0;
@@ -487,7 +487,7 @@ static bool send_settle_commands(sup_crowd *crowd, int32_t begin, int32_t end, i
 
 /* Settle steps with contact, until skin in contact is separated. */
 static int settle_contact(sup_crowd *crowd, int32_t begin, const sup_gpu_state *st, const sup_gpu_body *body,
-                           const float *pose, void *stream)
+                          const float *pose, void *stream)
 {
     const sup_gpu_system *system = &crowd->system;
     sup_gpu_detect detect = detect_range(crowd, begin);
@@ -567,7 +567,7 @@ static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
         float *now = crowd->pose + (size_t)i * floats, *before = crowd->pose_before + (size_t)i * floats;
         if (crowd->play[i].clip >= 0 ||
             !sup_timestep_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)before,
-                                 (const sup_mat34 *)(const void *)now, steps, crowd->size))
+                                     (const sup_mat34 *)(const void *)now, steps, crowd->size))
             continue;
         memcpy(before, now, floats * sizeof(float));
         code = sup_cuda_copy_async(crowd->joints.pose + (size_t)i * floats, now, floats * sizeof(float), stream);
@@ -614,8 +614,8 @@ sup_result sup_crowd_step(sup_crowd *crowd, float dt, void *stream, sup_error *e
     int code = sup_cuda_use(crowd->device->index);
     if (stream == NULL) stream = crowd->device->stream;
     if (code == 0)
-        code =
-            crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? step_projective(crowd, dt, stream) : step_classic(crowd, dt, stream);
+        code = crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? step_projective(crowd, dt, stream)
+                                                           : step_classic(crowd, dt, stream);
     return sup_cuda_result(crowd->device, code, "a crowd took a step", error);
 }
 
@@ -672,7 +672,8 @@ sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out
         size_t packed = sup_crowd_packed[k], stride = strides[k] != 0 ? strides[k] : packed;
         if (to[k] == NULL) continue;
         if (stride < packed)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "The stride must be at least %d bytes.", (int)packed);
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "The stride must be at least %d bytes.",
+                            (int)packed);
         int code =
             sup_cuda_copy_rows(to[k], stride, (const char *)from[k] + (size_t)instance * crowd->out.instance_stride[k],
                                crowd->out.vertex_stride[k], packed, (size_t)crowd->vertex_count);

@@ -20,8 +20,8 @@ struct sup_device {
     void *stream; /* used when the caller passes no stream */
 };
 
-/* Work of a recorded graph: a step; the render mesh; for the latter, the skin of the last step extrapolated to the current
- * pose. */
+/* Work of a recorded graph: a step; the render mesh; for the latter, the skin of the last step extrapolated to the
+ * current pose. */
 enum { SUP_CROWD_STEP = 1, SUP_CROWD_RENDER = 2, SUP_CROWD_EXTRAPOLATE = 4, SUP_CROWD_ALL = 7 };
 
 /* Scene colliders; the same for all instances, with a transform for each. */
@@ -29,7 +29,8 @@ typedef struct sup_crowd_colliders {
     int32_t count;
     sup_colliders *list; /* checked copies; NULL without any */
     bool follow;         /* some follow nodes */
-    /* [instances*count] own space -> node or world; node -> world; own space -> world in the previous frame and in this one */
+    /* [instances*count] own space -> node or world; node -> world; own space -> world in the previous frame and in this
+     * one */
     sup_affine *transform, *node_world, *from, *to;
     sup_gpu_solid *solids; /* [instances*count] as last sent */
     bool at_rest;          /* no collider moves in them */
@@ -51,12 +52,12 @@ struct sup_crowd {
     double *values; /* [count*param_count] */
     float *pose;    /* [count*joint_count*12] joints set by the host, and those of the previous frame */
     float *pose_before;
-    float *between;           /* the same, interpolated */
-    sup_gpu_play *play;       /* [count] as last set; clip -1: `pose` is used */
+    float *between;            /* the same, interpolated */
+    sup_gpu_play *play;        /* [count] as last set; clip -1: `pose` is used */
     sup_gpu_command *orders;   /* [count] */
     sup_gpu_command *settling; /* [count] for the settle phase of a reset */
-    int32_t weight_count;     /* morph weights of a pose */
-    float *morph_weights;     /* [count*weight_count] set by the host */
+    int32_t weight_count;      /* morph weights of a pose */
+    float *morph_weights;      /* [count*weight_count] set by the host */
     bool pose_changed, orders_changed, weights_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
@@ -111,8 +112,8 @@ sup_result sup_crowd_check_colliders(sup_crowd *crowd, const sup_crowd_def *def,
 sup_result sup_crowd_open_colliders(sup_crowd *crowd, const sup_projective_view *view, sup_error *error);
 /* Sets the node transforms of the instances [begin, end) for colliders that follow nodes. */
 void sup_crowd_pose_colliders(sup_crowd *crowd, int32_t begin, int32_t end, const sup_mat34 *nodes);
-/* At the start of a frame: wakes instances whose colliders moved. At its end, and at a reset: the current transforms become the
- * previous ones. */
+/* At the start of a frame: wakes instances whose colliders moved. At its end, and at a reset: the current transforms
+ * become the previous ones. */
 void sup_crowd_wake_moved(sup_crowd *crowd);
 void sup_crowd_end_collider_frame(sup_crowd *crowd, int32_t begin, int32_t end);
 /* Sends the transforms of a step from fraction t0 to t1 of the frame. */

@@ -1,5 +1,6 @@
-/* crowd_colliders.c - scene colliders of a crowd: checked and copied once, moved in every step. The host moves them as in
- * deform/instance_colliders.c; colliders that follow a node of an instance that plays a clip are moved on the device. */
+/* crowd_colliders.c - scene colliders of a crowd: checked and copied once, moved in every step. The host moves them as
+ * in deform/instance_colliders.c; colliders that follow a node of an instance that plays a clip are moved on the
+ * device. */
 #include "cuda/crowd.h"
 
 #include "methods/projective/projective.h"
@@ -11,12 +12,14 @@ sup_result sup_crowd_check_colliders(sup_crowd *crowd, const sup_crowd_def *def,
 {
     sup_crowd_colliders *c = &crowd->colliders;
     if (def->collider_count < 0 || (def->collider_count > 0 && def->colliders == NULL))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "", "collider_count must be 0 or the size of the array colliders.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "",
+                        "collider_count must be 0 or the size of the array colliders.");
     if (def->collider_count == 0) return SUP_OK;
     if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE)
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "collider.method", crowd->method->name,
-                        "Method \"%s\" does not collide with scene colliders: bind with one that does, such as projective.",
-                        crowd->method->name);
+        return sup_fail(
+            error, SUP_ERROR_UNSUPPORTED, "collider.method", crowd->method->name,
+            "Method \"%s\" does not collide with scene colliders: bind with one that does, such as projective.",
+            crowd->method->name);
     c->count = def->collider_count;
     return sup_colliders_create(&crowd->context, def->colliders, c->count, sup_model_node_count(crowd->model), &c->list,
                                 error);
@@ -122,7 +125,8 @@ void sup_crowd_pose_colliders(sup_crowd *crowd, int32_t begin, int32_t end, cons
     }
 }
 
-sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 transform, sup_error *error)
+sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 transform,
+                                   sup_error *error)
 {
     int32_t begin, end;
     if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;

@@ -1,6 +1,6 @@
-/* crowd_morphs.c - morph targets of a crowd: their offsets for the lanes of the skin, and their weights. The weights of a clip
- * are sampled on the device (pose.cu). As on the CPU they move the vertices of linear blending: all of a classic skin, and of
- * `projective` the primitives that are not simulated. */
+/* crowd_morphs.c - morph targets of a crowd: their offsets for the lanes of the skin, and their weights. The weights of
+ * a clip are sampled on the device (pose.cu). As on the CPU they move the vertices of linear blending: all of a classic
+ * skin, and of `projective` the primitives that are not simulated. */
 #include "cuda/crowd.h"
 
 #include "skin/skin.h"

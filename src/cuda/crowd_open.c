@@ -241,10 +241,12 @@ static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error
         size_t stride = strides[k] != 0 ? strides[k] : packed;
         size_t instance = instances[k] != 0 ? instances[k] : stride * vertices;
         if (stride < packed || stride % sizeof(float) != 0 || instance % sizeof(float) != 0 ||
-            (uintptr_t)callers[k] % sizeof(float) != 0 || (callers[k] == NULL && (strides[k] != 0 || instances[k] != 0)))
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.output", "",
-                            "Strides of the crowd's output must be multiples of 4, at least 12 bytes per vertex (16 for "
-                            "tangents), and are only allowed with an array of the caller.");
+            (uintptr_t)callers[k] % sizeof(float) != 0 ||
+            (callers[k] == NULL && (strides[k] != 0 || instances[k] != 0)))
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "crowd.output", "",
+                "Strides of the crowd's output must be multiples of 4, at least 12 bytes per vertex (16 for "
+                "tangents), and are only allowed with an array of the caller.");
         crowd->out.vertex_stride[k] = stride;
         crowd->out.instance_stride[k] = instance;
         if (skipped[k]) continue;
@@ -268,7 +270,8 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
     }
     int32_t count = 0;
     for (int32_t w = 0; w < skin.window_count; w++)
-        for (int32_t i = skin.window_first[w] * SUP_SKIN_CLUSTER; i < skin.window_first[w + 1] * SUP_SKIN_CLUSTER; i++) {
+        for (int32_t i = skin.window_first[w] * SUP_SKIN_CLUSTER; i < skin.window_first[w + 1] * SUP_SKIN_CLUSTER;
+             i++) {
             int32_t v = w * SUP_SKIN_WINDOW + skin.vertex[i];
             if (v >= crowd->vertex_count || seen[v] || (covered != NULL && covered[v])) continue;
             seen[v] = 1;
@@ -604,7 +607,8 @@ static const float *spread_list(uploader *u, int32_t skin_count, int32_t count, 
 }
 
 /* The rest pose in the order of the blocks, and what the simulated skin has of its bones. */
-static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_subdomains *b, sup_error *error)
+static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_subdomains *b,
+                            sup_error *error)
 {
     const sup_system *s = &view->system;
     float *rest = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count * 3, sizeof(float));
@@ -621,7 +625,8 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
         .start_rest = up(&u, view->start_rest, s->skin_count, 3 * sizeof(float)),
         .foot_bone = feet ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
         .foot_along = feet ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
-        .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex, view->velocity_limit_length),
+        .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex,
+                                      view->velocity_limit_length),
         .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_weight),
         .joint_count = view->joint_count,
         .segment_count = view->anchors.segment_count,
@@ -655,20 +660,21 @@ static void open_untangle_view(uploader *u, const sup_untangle_view *from, sup_u
 static void open_untangle_scratch(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *part)
 {
     int64_t rooms = part->room_count, n = rooms * view->vertex_count;
-    part->room = (sup_gpu_untangle_room){.vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
-                                     .state = up(u, NULL, n, sizeof(int32_t)),
-                                     .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
-                                     .turn = up(u, NULL, n, sizeof(uint32_t)),
-                                     .list = up(u, NULL, n, sizeof(int32_t)),
-                                     .known = up(u, NULL, n, sizeof(int32_t)),
-                                     .queue = up(u, NULL, n, sizeof(int32_t)),
-                                     .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
-                                     .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .again = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .place = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .hits = up(u, NULL, rooms * SUP_GPU_UNTANGLE_HITS, sizeof(sup_gpu_untangle_hit)),
-                                     .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
-                                     .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
+    part->room = (sup_gpu_untangle_room){
+        .vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
+        .state = up(u, NULL, n, sizeof(int32_t)),
+        .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+        .turn = up(u, NULL, n, sizeof(uint32_t)),
+        .list = up(u, NULL, n, sizeof(int32_t)),
+        .known = up(u, NULL, n, sizeof(int32_t)),
+        .queue = up(u, NULL, n, sizeof(int32_t)),
+        .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
+        .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .again = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .place = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .hits = up(u, NULL, rooms * SUP_GPU_UNTANGLE_HITS, sizeof(sup_gpu_untangle_hit)),
+        .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
+        .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
 }
 
 static sup_result open_untangle(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
@@ -720,18 +726,19 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
                       sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_list_shared(&crowd->system)};
     for (int32_t i = 0; i < SUP_COUNT(needs); i++)
         if (needs[i] > limit)
-            return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cuda.large", crowd->device->info.name,
-                            "The character is too large for the device: a thread block needs %d kB of shared memory and has %d. "
-                            "Bind with fewer \"vertices\", or step it on the CPU.",
-                            (int)(needs[i] >> 10), (int)(limit >> 10));
+            return sup_fail(
+                error, SUP_ERROR_UNSUPPORTED, "cuda.large", crowd->device->info.name,
+                "The character is too large for the device: a thread block needs %d kB of shared memory and has %d. "
+                "Bind with fewer \"vertices\", or step it on the CPU.",
+                (int)(needs[i] >> 10), (int)(limit >> 10));
     return SUP_OK;
 }
 
 static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
     sup_subdomains *blocks = NULL;
-    sup_result result = sup_subdomains_create(&crowd->context, &view->system,
-                                          crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_ALONE, &blocks, error);
+    sup_result result = sup_subdomains_create(
+        &crowd->context, &view->system, crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_ALONE, &blocks, error);
     if (result != SUP_OK) return result;
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;
@@ -787,5 +794,6 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
                           "The character has too many nodes (%d) to sample clips on the device: use sup_crowd_pose.",
                           (int)crowd->motion.node_count);
     if (result != SUP_OK) return result;
-    return crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? open_projective(crowd, &view, error) : open_skin(crowd, NULL, error);
+    return crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? open_projective(crowd, &view, error)
+                                                       : open_skin(crowd, NULL, error);
 }

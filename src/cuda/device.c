@@ -7,8 +7,7 @@ sup_result sup_cuda_result(const sup_device *device, int code, const char *doing
     if (code == 0) return SUP_OK;
     if (sup_cuda_is_memory(code))
         return sup_fail(error, SUP_ERROR_MEMORY, "cuda.memory", name,
-                        "Out of GPU memory while %s. Use fewer instances, or free memory of other programs.",
-                        doing);
+                        "Out of GPU memory while %s. Use fewer instances, or free memory of other programs.", doing);
     return sup_fail(error, SUP_ERROR_DEVICE, "cuda.failed", name,
                     "The GPU failed while %s: %s (CUDA error %d). Create the device and its crowds again.", doing,
                     sup_cuda_error_text(code), code);

@@ -73,8 +73,8 @@ typedef struct sup_gpu_anchors {
 } sup_gpu_anchors;
 
 size_t sup_gpu_anchors_shared(const sup_anchors *view);
-/* `phases`: array of structures of `phase_stride` bytes that begin with the phase of a character. `bend`: second difference of
- * the anchors over three steps. */
+/* `phases`: array of structures of `phase_stride` bytes that begin with the phase of a character. `bend`: second
+ * difference of the anchors over three steps. */
 int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
                          size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend, void *stream);
 
@@ -99,12 +99,13 @@ typedef struct sup_gpu_upsample {
     const float *tangent_weights; /* [slots*row_count*2] from positions and normals; NULL: no tangents */
     const float *tangent_signs;   /* [row_count] handedness */
     float *coarse;                /* [count*coarse_count*8] x nx y ny z nz 0 0 */
-    sup_gpu_four *brief; /* [count*coarse_count] packed for crowds: x y z, and a normal of three times ten bits; else NULL */
+    sup_gpu_four
+        *brief; /* [count*coarse_count] packed for crowds: x y z, and a normal of three times ten bits; else NULL */
 } sup_gpu_upsample;
 
 /* From the skin of the last step, or the extrapolated one. Hidden characters are not updated. */
 int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
-                 void *stream);
+                        void *stream);
 
 /* Morph targets of the lanes: an entry adds weight * offset to the position and the normal at rest. */
 typedef struct sup_gpu_morphs {

@@ -62,7 +62,8 @@ sup_result sup_crowd_play(sup_crowd *crowd, int32_t instance, int32_t clip, doub
     return fail_unsupported(error);
 }
 
-sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 transform, sup_error *error)
+sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 transform,
+                                   sup_error *error)
 {
     SUP_UNUSED(crowd), SUP_UNUSED(instance), SUP_UNUSED(index), SUP_UNUSED(transform);
     return fail_unsupported(error);

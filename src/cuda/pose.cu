@@ -105,8 +105,8 @@ static __device__ void multiply_left(const float *b, float a[12])
     float out[12];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++)
-            out[4 * i + j] = b[4 * i] * a[j] + b[4 * i + 1] * a[4 + j] + b[4 * i + 2] * a[8 + j] +
-                             (j == 3 ? b[4 * i + 3] : 0.0f);
+            out[4 * i + j] =
+                b[4 * i] * a[j] + b[4 * i + 1] * a[4 + j] + b[4 * i + 2] * a[8 + j] + (j == 3 ? b[4 * i + 3] : 0.0f);
     for (int i = 0; i < 12; i++)
         a[i] = out[i];
 }
@@ -114,7 +114,8 @@ static __device__ void multiply_left(const float *b, float a[12])
 enum { POSE_THREADS = 128 };
 
 /* A block per character: local matrices of all nodes, then the product from each joint to its root. */
-static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joints &joints, const float *seconds, float *local)
+static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joints &joints, const float *seconds,
+                                      float *local)
 {
     sup_gpu_play play = joints.play[blockIdx.x];
     if (play.clip < 0) return;
@@ -143,7 +144,8 @@ static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joi
 }
 
 __global__ void __launch_bounds__(POSE_THREADS)
-    pose_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds)
+    pose_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints,
+                const float *seconds)
 {
     SHARED_ARRAY(float, local);
     wait_for_kernel();
@@ -152,8 +154,9 @@ __global__ void __launch_bounds__(POSE_THREADS)
 
 /* The same, and the rest counter of the character. */
 __global__ void __launch_bounds__(POSE_THREADS)
-    wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds,
-                const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+    wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints,
+                const float *seconds, const __grid_constant__ sup_gpu_system s,
+                const __grid_constant__ sup_gpu_state st)
 {
     SHARED_ARRAY(float, local);
     const int character = blockIdx.x, floats = joints.joint_count * 12;
@@ -165,7 +168,8 @@ __global__ void __launch_bounds__(POSE_THREADS)
     for (int i = threadIdx.x; i < floats; i += POSE_THREADS)
         moves |= sup_rest_entry_moved(joints.pose[at + i], st.stepped[at + i], i % 12, s.body_size);
     moves = __syncthreads_or(moves);
-    if (threadIdx.x == 0) st.progress[character] = begin_step(s, st.orders[character], st.progress[character], moves != 0);
+    if (threadIdx.x == 0)
+        st.progress[character] = begin_step(s, st.orders[character], st.progress[character], moves != 0);
 }
 
 extern "C" size_t sup_gpu_pose_shared(const sup_gpu_motion *motion)
@@ -180,7 +184,8 @@ extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *
     if (motion->clip_count == 0) return 0;
     cudaError_t error = cudaFuncSetAttribute(pose_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    launch_early(pose_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds);
+    launch_early(pose_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints,
+                 seconds);
     return (int)cudaGetLastError();
 }
 
@@ -190,8 +195,8 @@ extern "C" int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *
     size_t shared = sup_gpu_pose_shared(motion);
     cudaError_t error = cudaFuncSetAttribute(wake_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    launch_early(wake_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds, *system,
-                 *state);
+    launch_early(wake_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints,
+                 seconds, *system, *state);
     return (int)cudaGetLastError();
 }
 
@@ -199,7 +204,8 @@ extern "C" int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *
 
 /* A thread per weight. */
 __global__ void __launch_bounds__(POSE_THREADS)
-    weights_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, float *weights)
+    weights_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints,
+                   float *weights)
 {
     wait_for_kernel();
     const int i = blockIdx.x * POSE_THREADS + threadIdx.x, character = i / m.weight_count, weight = i % m.weight_count;
@@ -216,8 +222,8 @@ __global__ void __launch_bounds__(POSE_THREADS)
 extern "C" int sup_gpu_weights(const sup_gpu_motion *motion, const sup_gpu_joints *joints, float *weights, void *stream)
 {
     const int all = joints->count * motion->weight_count;
-    launch_early(weights_kernel, dim3((all + POSE_THREADS - 1) / POSE_THREADS), POSE_THREADS, 0, (cudaStream_t)stream, *motion,
-                 *joints, weights);
+    launch_early(weights_kernel, dim3((all + POSE_THREADS - 1) / POSE_THREADS), POSE_THREADS, 0, (cudaStream_t)stream,
+                 *motion, *joints, weights);
     return (int)cudaGetLastError();
 }
 
@@ -229,16 +235,18 @@ static __device__ sup_affine multiply_affine(const float a[12], const sup_affine
     sup_affine out;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++)
-            out.m[4 * i + j] = (double)a[4 * i] * b.m[j] + (double)a[4 * i + 1] * b.m[4 + j] + (double)a[4 * i + 2] * b.m[8 + j] +
-                               (j == 3 ? (double)a[4 * i + 3] : 0.0);
+            out.m[4 * i + j] = (double)a[4 * i] * b.m[j] + (double)a[4 * i + 1] * b.m[4 + j] +
+                               (double)a[4 * i + 2] * b.m[8 + j] + (j == 3 ? (double)a[4 * i + 3] : 0.0);
     return out;
 }
 
 /* sup_solid_enter: rows of the inverse are cross products of columns. */
 static __device__ sup_solid_space enter(const sup_affine &a)
 {
-    const sup_vec3d c0 = sup_v3(a.m[0], a.m[4], a.m[8]), c1 = sup_v3(a.m[1], a.m[5], a.m[9]), c2 = sup_v3(a.m[2], a.m[6], a.m[10]);
-    const sup_vec3d rows[3] = {sup_v3_cross(c1, c2), sup_v3_cross(c2, c0), sup_v3_cross(c0, c1)}, t = sup_v3(a.m[3], a.m[7], a.m[11]);
+    const sup_vec3d c0 = sup_v3(a.m[0], a.m[4], a.m[8]), c1 = sup_v3(a.m[1], a.m[5], a.m[9]),
+                    c2 = sup_v3(a.m[2], a.m[6], a.m[10]);
+    const sup_vec3d rows[3] = {sup_v3_cross(c1, c2), sup_v3_cross(c2, c0), sup_v3_cross(c0, c1)},
+                    t = sup_v3(a.m[3], a.m[7], a.m[11]);
     const double det = sup_v3_dot(c0, rows[0]), size = sup_v3_length(c0) * sup_v3_length(c1) * sup_v3_length(c2);
     sup_solid_space space = {};
     if (!(fabs(det) > 1e-12 * size) || !isfinite(1.0 / det) || !isfinite(size)) return space;
@@ -253,7 +261,8 @@ static __device__ sup_solid_space enter(const sup_affine &a)
 }
 
 /* Transform of a collider that follows a node, at the current time of the clip. */
-static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play, const sup_gpu_solid &collider)
+static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play,
+                                         const sup_gpu_solid &collider)
 {
     const sup_gpu_clip clip = m.clips[play.clip];
     float world[12], local[12];
@@ -293,10 +302,11 @@ __global__ void __launch_bounds__(32)
     p.damping = st.orders[character].damping;
 }
 
-extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion, const sup_gpu_joints *joints,
-                              const sup_gpu_state *state, bool fresh, void *stream)
+extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion,
+                              const sup_gpu_joints *joints, const sup_gpu_state *state, bool fresh, void *stream)
 {
-    launch_early(follow_kernel, dim3(state->count), 32, 0, (cudaStream_t)stream, *colliders, *motion, *joints, *state, fresh);
+    launch_early(follow_kernel, dim3(state->count), 32, 0, (cudaStream_t)stream, *colliders, *motion, *joints, *state,
+                 fresh);
     return (int)cudaGetLastError();
 }
 
@@ -359,15 +369,14 @@ extern "C" size_t sup_gpu_anchors_shared(const sup_anchors *view)
 }
 
 extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
-                                    size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend,
-                                    void *stream)
+                                    size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend, void *stream)
 {
     size_t shared = sup_gpu_anchors_shared(&anchors->view);
     cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
     const int whole = (anchors->view.anchor_count + ANCHOR_THREADS - 1) / ANCHOR_THREADS; /* a thread per anchor */
     dim3 grid(joints->count > 16 || whole < 2 ? 2 : whole, joints->count);
-    launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints, (const char *)phases,
-                                                                           phase_stride, out[0], out[1], out[2], bend);
+    launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints,
+                 (const char *)phases, phase_stride, out[0], out[1], out[2], bend);
     return (int)cudaGetLastError();
 }

@@ -67,9 +67,9 @@ __global__ void __launch_bounds__(THREADS)
     up.brief[(size_t)character * up.coarse_count + v] = make_float4(own.x, own.y, own.z, __uint_as_float(bits));
 }
 
-/* A render vertex of `C` characters: eq. 3.9. Plain vertices have a weight for positions and one for normals; followers have
- * four. Plain vertices of crowds read the packed array, since they are bound by memory bandwidth. `S` threads share a vertex,
- * each with every S-th of its slots, so that a single character fills the device. */
+/* A render vertex of `C` characters: eq. 3.9. Plain vertices have a weight for positions and one for normals; followers
+ * have four. Plain vertices of crowds read the packed array, since they are bound by memory bandwidth. `S` threads
+ * share a vertex, each with every S-th of its slots, so that a single character fills the device. */
 template <int C, int S, bool RIDING>
 static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_command *orders,
                                  const sup_gpu_out &out, int block)
@@ -77,7 +77,8 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
     int thread = block * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
     int at = min(thread / S, rows - 1),
-        row = RIDING ? up.plain_count + at : at; /* threads beyond the end repeat the last one, so that warps are complete */
+        row = RIDING ? up.plain_count + at
+                     : at; /* threads beyond the end repeat the last one, so that warps are complete */
     bool any = false;
     for (int c = 0; c < C; c++)
         any = any || (first + c < count && !orders[first + c].hidden);
@@ -219,7 +220,7 @@ static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, con
 }
 
 extern "C" int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
-                            const sup_gpu_out *out, void *stream)
+                                   const sup_gpu_out *out, void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
     launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, carried);

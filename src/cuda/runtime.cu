@@ -151,7 +151,8 @@ extern "C" int sup_cuda_event_record(void *event, void *stream)
 extern "C" int sup_cuda_event_elapsed(void *begin, void *end, float *milliseconds)
 {
     cudaError_t error = cudaEventSynchronize((cudaEvent_t)end);
-    return (int)(error == cudaSuccess ? cudaEventElapsedTime(milliseconds, (cudaEvent_t)begin, (cudaEvent_t)end) : error);
+    return (int)(error == cudaSuccess ? cudaEventElapsedTime(milliseconds, (cudaEvent_t)begin, (cudaEvent_t)end)
+                                      : error);
 }
 
 extern "C" void sup_cuda_profile(bool on)

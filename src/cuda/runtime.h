@@ -1,4 +1,5 @@
-/* runtime.h (internal) - C wrappers of the CUDA runtime for the host side. Return values are CUDA error codes, 0 for none. */
+/* runtime.h (internal) - C wrappers of the CUDA runtime for the host side. Return values are CUDA error codes, 0 for
+ * none. */
 #ifndef SUP_CUDA_RUNTIME_H
 #define SUP_CUDA_RUNTIME_H
 

@@ -1,8 +1,9 @@
-/* step_prepare.cu - simulated skin and bones before and after a step: methods/projective/projective_step.c on the device.
+/* step_prepare.cu - simulated skin and bones before and after a step: methods/projective/projective_step.c on the
+ * device.
  *
  * Before a step: foot points, velocity limits, skin that follows linear blending. After it: rest damping
- * (solver/rest_damping_kernel.h), and the skin, mixed with linear blending where it is rigid. Also extrapolation of the skin
- * by the motion of the joints since the last step, and the settle phase of a reset. */
+ * (solver/rest_damping_kernel.h), and the skin, mixed with linear blending where it is rigid. Also extrapolation of the
+ * skin by the motion of the joints since the last step, and the settle phase of a reset. */
 #include "cuda/blend.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/sleep.cuh"
@@ -57,7 +58,8 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- After a step --- */
 
-/* Limits the step fraction of an unknown while the skeleton is at rest. Returns the length of its displacement before. */
+/* Limits the step fraction of an unknown while the skeleton is at rest. Returns the length of its displacement
+ * before. */
 static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
 {
     const bool begins = sup_rest_limit_begins(p.still);
@@ -76,7 +78,8 @@ static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st
 
 /* Limits the step fractions of a block's unknowns, one per thread, -1 for none, and sums their displacements in a fixed
  * order. */
-static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character, int place)
+static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character,
+                                   int place)
 {
     __shared__ double warps[THREADS / 32];
     const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
@@ -94,7 +97,8 @@ static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state 
 }
 
 /* The step fraction of the next step, from the displacements of all unknowns. */
-static __device__ void update_fraction(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character)
+static __device__ void update_fraction(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p,
+                                       int character)
 {
     double sum = 0.0;
     for (int i = 0; i < st.calm_rows; i++)
@@ -126,7 +130,8 @@ __global__ void __launch_bounds__(THREADS)
                        ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + place]
                        : st.anchors[p.phase % 3][(size_t)character * s.anchor_count + (place - s.unknown_count)];
         if (share > 0.0f)
-            x = add_scaled(x, share, minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
+            x = add_scaled(x, share,
+                           minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
         moved = largest(minus(x, st.skin[p.phase & 1][skin]));
         st.skin[1 - (p.phase & 1)][skin] = x;
         if (sup_rest_window_ends(p.still)) {
@@ -208,7 +213,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
 /* The skin of the last step, moved by the joints. */
 __global__ void __launch_bounds__(THREADS)
     extrapolate_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
-                 const __grid_constant__ sup_gpu_body body)
+                       const __grid_constant__ sup_gpu_body body)
 {
     wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
@@ -230,7 +235,8 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) {
         float4 now = st.x[phase & 1][at];
-        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size) atomicMax(&st.progress[character].stirs, 1u);
+        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size)
+            atomicMax(&st.progress[character].stirs, 1u);
         st.x[1 - (phase & 1)][at] = st.guess[at] = now;
         st.miss[at] = st.push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
@@ -333,8 +339,8 @@ static int max_count(const sup_gpu_system *s)
 extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                                const float *joints, void *stream)
 {
-    launch_early(prepare_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state, *body,
-                                                                                                     joints);
+    launch_early(prepare_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system,
+                 *state, *body, joints);
     return (int)cudaGetLastError();
 }
 
@@ -347,24 +353,28 @@ extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state 
                               const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_when(system->lockstep == 1, skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_when(system->lockstep == 1, skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system,
+                *state, *body, joints);
     launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *system, *state, joints, body->joint_count);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
-                             const float *joints, void *stream)
+                                   const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
     int all = state->count * body->joint_count;
-    launch_early(motion_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
-    launch_early(extrapolate_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(motion_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints,
+                 body->joint_count);
+    launch_early(extrapolate_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state,
+                 *body);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(still_kernel, grid_for(max_count(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(still_kernel, grid_for(max_count(system), state->count), THREADS, 0, (cudaStream_t)stream, *system,
+                 *state);
     return (int)cudaGetLastError();
 }
 
@@ -379,30 +389,35 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
 {
     cudaStream_t on = (cudaStream_t)stream;
     launch_early(rest_kernel, grid_for(max_count(system), state->count), THREADS, 0, on, *system, *state, *body);
-    launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body,
+                 joints);
     return sup_gpu_still(system, state, stream);
 }
 
 extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
 {
-    launch_early(settle_end_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    launch_early(settle_end_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream,
+                 *state);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream,
+                 *system, *state);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream)
 {
-    launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream,
+                 *state);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_settled(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(settled_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(settled_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system,
+                 *state);
     return (int)cudaGetLastError();
 }

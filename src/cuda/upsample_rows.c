@@ -102,8 +102,8 @@ static void write_rows(const sup_upsample_clusters *b, target to)
     }
 }
 
-sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_upsample_row_table *rows,
-                                 sup_error *error)
+sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena,
+                                         sup_upsample_row_table *rows, sup_error *error)
 {
     bool wide = from->coarse_count > 65536;
     *rows = (sup_upsample_row_table){0};

@@ -1,9 +1,9 @@
-/* upsample_rows.h (internal) - the clusters of upsampling (upsample.h) as a sparse matrix with a row per render vertex, in the
- * layout of the kernels.
+/* upsample_rows.h (internal) - the clusters of upsampling (upsample.h) as a sparse matrix with a row per render vertex,
+ * in the layout of the kernels.
  *
- * A thread handles one vertex and reads its neighbours slot by slot, so arrays are slot-major with adjacent rows contiguous.
- * Plain rows come first, then followers. The first slot of a row is the neighbour with the largest normal weight: its normal
- * is used where the sum has no length. Unused slots repeat the first one with weights of 0. */
+ * A thread handles one vertex and reads its neighbours slot by slot, so arrays are slot-major with adjacent rows
+ * contiguous. Plain rows come first, then followers. The first slot of a row is the neighbour with the largest normal
+ * weight: its normal is used where the sum has no length. Unused slots repeat the first one with weights of 0. */
 #ifndef SUP_CUDA_UPSAMPLE_ROWS_H
 #define SUP_CUDA_UPSAMPLE_ROWS_H
 
@@ -21,7 +21,7 @@ typedef struct sup_upsample_row_table {
 } sup_upsample_row_table;
 
 /* Allocates from `arena`. `tangents` only for an upsampling that has them. */
-sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_upsample_row_table *rows,
-                                 sup_error *error);
+sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena,
+                                         sup_upsample_row_table *rows, sup_error *error);
 
 #endif

@@ -60,7 +60,8 @@ static sup_result check_pose(const sup_model *model, const sup_pose *pose)
     return all_finite(pose->morph_weights, pose->morph_weight_count) ? SUP_OK : SUP_ERROR_DATA;
 }
 
-/* An array of `floats` floats per vertex: stride 0, or a multiple of a float that holds one element; aligned to a float. */
+/* An array of `floats` floats per vertex: stride 0, or a multiple of a float that holds one element; aligned to a
+ * float. */
 static bool output_fits(const float *array, size_t stride, size_t floats)
 {
     if (array == NULL) return true;
@@ -252,11 +253,13 @@ sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider
                                       sup_error *error)
 {
     if (instance == NULL || count < 0 || (colliders == NULL && count > 0))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "", "An instance and an array of colliders are required.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "",
+                        "An instance and an array of colliders are required.");
     if (count > 0 && (instance->method->flags & SUP_METHOD_COLLIDES) == 0)
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "collider.method", instance->method->name,
-                        "Method \"%s\" does not collide with scene colliders: bind with one that does, such as projective.",
-                        instance->method->name);
+        return sup_fail(
+            error, SUP_ERROR_UNSUPPORTED, "collider.method", instance->method->name,
+            "Method \"%s\" does not collide with scene colliders: bind with one that does, such as projective.",
+            instance->method->name);
     sup_colliders *made = NULL;
     if (count > 0) {
         sup_result result = sup_colliders_create(&instance->context, colliders, count,
@@ -379,7 +382,8 @@ sup_result sup_instance_state_restore(sup_instance *instance, const void *bytes,
         }
         sup_free(&instance->context.allocator, made, instance->layout.size);
         if (result != SUP_OK)
-            return sup_fail(error, result, "state.numbers", "", "The saved state contains invalid numbers: reset the instance instead.");
+            return sup_fail(error, result, "state.numbers", "",
+                            "The saved state contains invalid numbers: reset the instance instead.");
     }
     if (values > 0) memcpy(instance->values, (const unsigned char *)bytes + sizeof(state_header), values);
     return SUP_OK;

@@ -61,8 +61,7 @@ static sup_result check_mesh(const sup_collider *c, int32_t index, sup_error *er
     if (c->positions == NULL || c->triangles == NULL || c->vertex_count < 4 || c->triangle_count < 4)
         return fail(error, index, "collider.mesh", "is a mesh with fewer than 4 vertices or 4 triangles");
     for (int64_t i = 0; i < (int64_t)c->vertex_count * 3; i++)
-        if (!isfinite(c->positions[i]))
-            return fail(error, index, "collider.finite", "has a number that is not finite");
+        if (!isfinite(c->positions[i])) return fail(error, index, "collider.finite", "has a number that is not finite");
     for (int64_t i = 0; i < (int64_t)c->triangle_count * 3; i++)
         if (c->triangles[i] < 0 || c->triangles[i] >= c->vertex_count)
             return fail(error, index, "collider.triangle", "has a triangle with a vertex index out of range");
@@ -118,8 +117,8 @@ static sup_result fill(const sup_context *context, sup_colliders *made, const su
     made->to = sup_arena_alloc(&made->arena, count, sizeof *made->to);
     made->node = sup_arena_alloc(&made->arena, count, sizeof *made->node);
     made->trees = sup_arena_alloc(&made->arena, count, sizeof *made->trees);
-    if (made->solids == NULL || made->transform == NULL || made->from == NULL || made->to == NULL || made->node == NULL ||
-        made->trees == NULL)
+    if (made->solids == NULL || made->transform == NULL || made->from == NULL || made->to == NULL ||
+        made->node == NULL || made->trees == NULL)
         return sup_fail_memory(error, "the colliders");
     for (int32_t i = 0; i < made->count; i++) {
         const sup_collider *c = &colliders[i];

@@ -1,7 +1,8 @@
 /* timestep.h (internal) - fixed-timestep accumulator for simulations whose rate does not depend on the frame rate.
  *
- * A frame of any length consists of zero or more steps of a fixed length. The accumulator keeps the time between the last
- * step and the frame. Within a frame of several steps the joints are interpolated from the previous pose to this one. */
+ * A frame of any length consists of zero or more steps of a fixed length. The accumulator keeps the time between the
+ * last step and the frame. Within a frame of several steps the joints are interpolated from the previous pose to this
+ * one. */
 #ifndef SUP_POSE_TIMESTEP_H
 #define SUP_POSE_TIMESTEP_H
 
@@ -20,11 +21,12 @@ typedef enum sup_timestep_mode {
 typedef struct sup_timestep {
     int32_t count; /* at most SUP_TIMESTEP_MAX_STEPS */
     bool even;     /* the steps are spread evenly over the frame */
-    double dt, seconds, start; /* of the frame; of a step; time of step 0 relative to the start of the frame, at most 0 */
+    double dt, seconds,
+        start; /* of the frame; of a step; time of step 0 relative to the start of the frame, at most 0 */
 } sup_timestep;
 
-/* Steps of `seconds` for a frame `dt` seconds after the previous one. `offset`: seconds, in [0, seconds), from the last step
- * to the frame (BEHIND) or from the frame to the last step (AHEAD); updated. */
+/* Steps of `seconds` for a frame `dt` seconds after the previous one. `offset`: seconds, in [0, seconds), from the last
+ * step to the frame (BEHIND) or from the frame to the last step (AHEAD); updated. */
 sup_timestep sup_timestep_advance(double *offset, double dt, double seconds, sup_timestep_mode mode);
 
 /* Fraction of the frame, in [0, 1], at the end of step i of 1..count; i = 0: at the start of the first step. */

@@ -1,7 +1,7 @@
 /* rest_damping_kernel.h (internal) - decisions of rest damping and sleep, one source for the CPU and the GPU.
  *
- * `steps`: the rest counter of an instance, simulation steps since the skeleton, a parameter or a collider last changed;
- * SUP_REST_ASLEEP while the instance sleeps. Constants and their meaning: rest_damping_tuning.h. */
+ * `steps`: the rest counter of an instance, simulation steps since the skeleton, a parameter or a collider last
+ * changed; SUP_REST_ASLEEP while the instance sleeps. Constants and their meaning: rest_damping_tuning.h. */
 #ifndef SUP_SOLVER_REST_DAMPING_KERNEL_H
 #define SUP_SOLVER_REST_DAMPING_KERNEL_H
 
@@ -20,8 +20,8 @@ SUP_SHARED bool sup_rest_window_ends(int32_t steps)
     return steps >= SUP_REST_WINDOW_BEGIN_STEPS && steps % SUP_REST_WINDOW_STEPS == 0;
 }
 
-/* Whether the skin moves little enough to sleep. `moved`, `window_moved`: largest motion of a skin vertex in the last step
- * and in the window that ends now, in sizes. */
+/* Whether the skin moves little enough to sleep. `moved`, `window_moved`: largest motion of a skin vertex in the last
+ * step and in the window that ends now, in sizes. */
 SUP_SHARED bool sup_rest_is_quiet(int32_t steps, float moved, float window_moved)
 {
     if (steps < SUP_REST_SLEEP_STEPS) return false;

@@ -1,15 +1,15 @@
 /* anchors.c - attachment of the bases, as arrays of a model. See anchors.h.
  *
  * Deviations from [komaritzan2022] section 3.2.2: the offset of a sliding base from the sum of its ring points is
- * stored and rotated with its frame, so that the rest pose is exact (the chords between ring points are up to 4.9 % of the
- * radius inside); the base is projected back onto its own primitive, at its own distance from the axis, not onto the nearest
- * one. */
+ * stored and rotated with its frame, so that the rest pose is exact (the chords between ring points are up to 4.9 % of
+ * the radius inside); the base is projected back onto its own primitive, at its own distance from the axis, not onto
+ * the nearest one. */
 #include "tissue/anchors.h"
 
 #include "math/affine.h"
 
 static const double ring_fraction = 0.4; /* of the bone's length from the joint */
-static const double slide_cosine = 0.5; /* bases do not slide between bones that meet at a sharper angle at rest */
+static const double slide_cosine = 0.5;  /* bases do not slide between bones that meet at a sharper angle at rest */
 static const double two_pi = 6.283185307179586;
 
 typedef struct binder {
@@ -21,7 +21,7 @@ typedef struct binder {
     sup_arena scratch;
     int32_t *slide_ring;           /* [sphere_count] first of its three rings, -1 for a sphere without */
     int32_t *slide_in, *slide_out; /* [sphere_count] the segment that ends and the one that begins there */
-    bool *segment_twists;            /* [segment_count] */
+    bool *segment_twists;          /* [segment_count] */
     int32_t *kind;                 /* [skin_count] KIND_* */
     bool failed;
 } binder;
@@ -87,8 +87,8 @@ typedef struct ring {
     double radius;
 } ring;
 
-/* which: 0 on the parent bone, 1 on the sphere, 2 on the child bone. e of the three rings differ by the smallest rotation
- * between their axes. */
+/* which: 0 on the parent bone, 1 on the sphere, 2 on the child bone. e of the three rings differ by the smallest
+ * rotation between their axes. */
 static ring make_ring(const binder *b, int32_t sphere, int which)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
@@ -350,7 +350,8 @@ sup_result sup_anchors_bind(const sup_context *context, const sup_volumetric_ske
     if (!b.failed) {
         int32_t counts[KIND_COUNT] = {0};
         for (int32_t p = 0; p < skeleton->segment_count && b.def.twisting_joints != NULL; p++)
-            b.segment_twists[p] = skeleton->segments[p].child >= 0 && b.def.twisting_joints[skeleton->segments[p].joint];
+            b.segment_twists[p] =
+                skeleton->segments[p].child >= 0 && b.def.twisting_joints[skeleton->segments[p].joint];
         find_sliding(&b);
         classify_bases(&b, counts);
         int32_t *joints = add(&b, "joint_count", SUP_ARRAY_INT32, 1);

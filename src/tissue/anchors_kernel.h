@@ -1,5 +1,5 @@
-/* anchors_kernel.h (internal) - frames of bones and spheres in a pose, and their anchors: one source for the CPU and the
- * GPU. Includers define SUP_ANCHOR, the qualifier of functions, and nearest_rotation. See anchors.h. */
+/* anchors_kernel.h (internal) - frames of bones and spheres in a pose, and their anchors: one source for the CPU and
+ * the GPU. Includers define SUP_ANCHOR, the qualifier of functions, and nearest_rotation. See anchors.h. */
 #include "tissue/anchors.h"
 
 /* A frame in the pose: x -> linear (x - origin of the rest) + origin, as a 3x4; also its rotation and scale. */

@@ -1,5 +1,5 @@
-/* anchors_open.c - opens and checks the anchors of a model, which may come from a file: an evaluation of anchors that pass
- * stays within bounds and has finite results. */
+/* anchors_open.c - opens and checks the anchors of a model, which may come from a file: an evaluation of anchors that
+ * pass stays within bounds and has finite results. */
 #include "tissue/anchors.h"
 
 typedef struct opener {
@@ -87,20 +87,21 @@ static void find_all(opener *o, sup_anchors *a, int64_t *rigid, int64_t *links)
 static bool indices_fit(const sup_anchors *a, int64_t rigid, int64_t links)
 {
     int32_t points = a->ring_count * SUP_RING_POINTS;
-    bool fit =
-        in_range(a->segment_joint, a->segment_count, 3, 0, a->joint_count) &&
-        in_range(a->segment_joint + 1, a->segment_count, 3, -1, a->joint_count) &&
-        in_range(a->sphere_joint, a->sphere_count, 1, 0, a->joint_count) &&
-        is_ascending(a->sphere_first, a->sphere_count, links) && in_range(a->sphere_segments, links, 1, 0, 2 * a->segment_count) &&
-        is_ascending(a->rigid_first, a->frame_count, rigid) && in_range(a->rigid_out, rigid, 1, 0, a->anchor_count) &&
-        in_range(a->ring_frame, a->ring_count, 1, 0, a->frame_count) &&
-        in_range(a->slide_index + 4, a->slide_count, 6, 0, a->frame_count) &&
-        in_range(a->slide_index + 5, a->slide_count, 6, 0, a->anchor_count) &&
-        in_range(a->twist_index, a->twist_count, 2, 0, a->segment_count) &&
-        in_range(a->twist_index + 1, a->twist_count, 2, 0, a->anchor_count) &&
-        in_range(a->attached_index, a->attached_count, 2, 0, a->joint_count) &&
-        in_range(a->attached_index + 1, a->attached_count, 2, 0, a->anchor_count) &&
-        in_range(a->anchor_vertex, a->anchor_count, 1, 0, INT32_MAX);
+    bool fit = in_range(a->segment_joint, a->segment_count, 3, 0, a->joint_count) &&
+               in_range(a->segment_joint + 1, a->segment_count, 3, -1, a->joint_count) &&
+               in_range(a->sphere_joint, a->sphere_count, 1, 0, a->joint_count) &&
+               is_ascending(a->sphere_first, a->sphere_count, links) &&
+               in_range(a->sphere_segments, links, 1, 0, 2 * a->segment_count) &&
+               is_ascending(a->rigid_first, a->frame_count, rigid) &&
+               in_range(a->rigid_out, rigid, 1, 0, a->anchor_count) &&
+               in_range(a->ring_frame, a->ring_count, 1, 0, a->frame_count) &&
+               in_range(a->slide_index + 4, a->slide_count, 6, 0, a->frame_count) &&
+               in_range(a->slide_index + 5, a->slide_count, 6, 0, a->anchor_count) &&
+               in_range(a->twist_index, a->twist_count, 2, 0, a->segment_count) &&
+               in_range(a->twist_index + 1, a->twist_count, 2, 0, a->anchor_count) &&
+               in_range(a->attached_index, a->attached_count, 2, 0, a->joint_count) &&
+               in_range(a->attached_index + 1, a->attached_count, 2, 0, a->anchor_count) &&
+               in_range(a->anchor_vertex, a->anchor_count, 1, 0, INT32_MAX);
     for (int k = 0; k < 4; k++)
         fit = fit && in_range(a->slide_index + k, a->slide_count, 6, 0, points);
     for (int32_t i = 1; i < a->anchor_count; i++)
@@ -119,8 +120,9 @@ sup_result sup_anchors_open(const sup_model *model, const char *prefix, sup_anch
         return sup_fail(error, SUP_ERROR_FORMAT, "anchors.model", o.missing,
                         "The model is damaged: an array of its anchors is missing or has the wrong size. Bind again.");
     bool good = indices_fit(&a, rigid, links) && all_finite(a.segment_rest, 8 * (int64_t)a.segment_count) &&
-                all_finite(a.segment_radius, a.segment_count) && all_finite(a.sphere_rest, 4 * (int64_t)a.sphere_count) &&
-                all_finite(a.rigid_rest, 3 * rigid) && all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
+                all_finite(a.segment_radius, a.segment_count) &&
+                all_finite(a.sphere_rest, 4 * (int64_t)a.sphere_count) && all_finite(a.rigid_rest, 3 * rigid) &&
+                all_finite(a.slide_value, 8 * (int64_t)a.slide_count) &&
                 all_finite(a.ring_rest, 3 * SUP_RING_POINTS * (int64_t)a.ring_count) &&
                 all_finite(a.attached_rest, 3 * (int64_t)a.attached_count) &&
                 all_finite(a.twist_rest, 4 * (int64_t)a.twist_count);

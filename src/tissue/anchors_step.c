@@ -45,8 +45,7 @@ size_t sup_anchors_state_size(const sup_anchors *a)
 
 const float *sup_anchors_segment_ends(const sup_anchors *a, const void *state)
 {
-    return (const float *)(const void *)((const unsigned char *)state +
-                                         align((size_t)a->frame_count * sizeof(frame)));
+    return (const float *)(const void *)((const unsigned char *)state + align((size_t)a->frame_count * sizeof(frame)));
 }
 
 static void evaluate_rigid(const sup_anchors *a, const state_view *s, float *out)

@@ -1,18 +1,19 @@
 /* foot_points.c - foot points smoothed along the skeleton.
  *
  * Based on: [komaritzan2022] section 3.2.1, eq. 3.1: neighbouring skin vertices shall have neighbouring foot
- * points, so these are smoothed along the bones. The thesis straightens the skeleton (180 degrees for two bones, 120 for
- * three), smooths in space and projects back after each iteration. Straightening makes the distance of two foot points in
- * space similar to the path length along the bones between them; where three bones meet they cannot be equal. Here the path
- * length itself is used:
- *   minimise  sum_ij w_ij d(s_i, s_j)^2 + sum_i mu_i d(s_i, s_i0)^2,   d = path length along the bones,  w_ij = 1 / |x_i x_j|
- * Along any path through a tree d^2 is convex, so there is one minimum and coordinate descent converges to it: a foot point
- * moves to the weighted mean of its neighbours measured along its segment, and at a node into the branch whose weighted pull
- * exceeds that of all others together, of which there is at most one. No projection, any branching.
- * Deviations: eq. 3.1 has no second term and does not converge to a smoothing length: the result depends on the number of
- * iterations and on the density of the mesh. mu = sum_j w_ij (h / l)^2, h the mean edge at the vertex and l the smoothing
- * length, makes it a screened Poisson equation of the surface, independent of the density. l is proportional to the distance
- * from the bone: where bones bend, nearest points jump over a distance of that order. */
+ * points, so these are smoothed along the bones. The thesis straightens the skeleton (180 degrees for two bones, 120
+ * for three), smooths in space and projects back after each iteration. Straightening makes the distance of two foot
+ * points in space similar to the path length along the bones between them; where three bones meet they cannot be equal.
+ * Here the path length itself is used:
+ *   minimise  sum_ij w_ij d(s_i, s_j)^2 + sum_i mu_i d(s_i, s_i0)^2,
+ *   d = path length along the bones,  w_ij = 1 / |x_i x_j|
+ * Along any path through a tree d^2 is convex, so there is one minimum and coordinate descent converges to it: a foot
+ * point moves to the weighted mean of its neighbours measured along its segment, and at a node into the branch whose
+ * weighted pull exceeds that of all others together, of which there is at most one. No projection, any branching.
+ * Deviations: eq. 3.1 has no second term and does not converge to a smoothing length: the result depends on the number
+ * of iterations and on the density of the mesh. mu = sum_j w_ij (h / l)^2, h the mean edge at the vertex and l the
+ * smoothing length, makes it a screened Poisson equation of the surface, independent of the density. l is proportional
+ * to the distance from the bone: where bones bend, nearest points jump over a distance of that order. */
 #include "tissue/foot_points.h"
 
 enum { MAX_SWEEPS = 300, MAX_HOPS = 64 };
@@ -40,7 +41,8 @@ static void consider(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t segm
 }
 
 /* Tests the segments at the joint's node, and those adjacent to their other ends. */
-static void consider_around(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t node, sup_foot_point *foot, double *best)
+static void consider_around(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t node, sup_foot_point *foot,
+                            double *best)
 {
     for (int32_t k = s->node_first[node]; k < s->node_first[node + 1]; k++) {
         const sup_bone_segment *p = &s->segments[s->node_segments[k]];
@@ -100,7 +102,7 @@ static void find_nearest(void *work, int32_t begin, int32_t end, int32_t worker)
 }
 
 void sup_foot_points_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
-                      const sup_volumetric_skeleton *skeleton, sup_foot_point *feet)
+                             const sup_volumetric_skeleton *skeleton, sup_foot_point *feet)
 {
     sup_context c = sup_context_resolve(context);
     nearest_work w = {skin, bvh, skeleton, feet};
@@ -129,7 +131,8 @@ typedef struct smoother {
 static double height_along(const sup_skeleton_tree *t, int32_t segment, tree_point other)
 {
     if (other.segment == segment) return other.height;
-    int32_t upper = t->upper[segment], lower = t->lower[segment], at = t->lower[other.segment], over = t->upper[other.segment];
+    int32_t upper = t->upper[segment], lower = t->lower[segment], at = t->lower[other.segment],
+            over = t->upper[other.segment];
     double depth = t->depth[over] + other.height;
     if (t->enter[at] > t->enter[lower] && t->enter[at] < t->leave[lower]) return depth - t->depth[upper];
     if (t->enter[upper] >= t->enter[at] && t->enter[upper] < t->leave[at]) return depth - t->depth[upper];
@@ -186,8 +189,8 @@ static double relax(smoother *s, int32_t v)
             mean = end;
             break;
         }
-        moved +=
-            node == s->tree.upper[segment] ? fmin(mean, s->tree.length[segment]) : s->tree.length[segment] - fmax(mean, 0.0);
+        moved += node == s->tree.upper[segment] ? fmin(mean, s->tree.length[segment])
+                                                : s->tree.length[segment] - fmax(mean, 0.0);
     }
     s->points[v] = (tree_point){segment, fmin(fmax(mean, 0.0), s->tree.length[segment])};
     return moved;
@@ -263,9 +266,10 @@ static double skeleton_size(const sup_volumetric_skeleton *s)
     return sup_v3_distance(low, high);
 }
 
-sup_result sup_foot_points_smooth(const sup_context *context, const sup_tissue_skin *skin, const sup_adjacency *adjacency,
-                           const sup_volumetric_skeleton *skeleton, double smoothing, sup_foot_point *feet,
-                           sup_foot_points_report *report, sup_error *error)
+sup_result sup_foot_points_smooth(const sup_context *context, const sup_tissue_skin *skin,
+                                  const sup_adjacency *adjacency, const sup_volumetric_skeleton *skeleton,
+                                  double smoothing, sup_foot_point *feet, sup_foot_points_report *report,
+                                  sup_error *error)
 {
     sup_foot_points_report ignored;
     sup_context c = sup_context_resolve(context);
@@ -286,7 +290,8 @@ sup_result sup_foot_points_smooth(const sup_context *context, const sup_tissue_s
             if (s.pinned[v]) continue; /* keeps its bits */
             int32_t segment = s.points[v].segment;
             double t = s.points[v].height / s.tree.length[segment];
-            feet[v] = (sup_foot_point){segment, skeleton->segments[segment].node_from == s.tree.upper[segment] ? t : 1.0 - t};
+            feet[v] =
+                (sup_foot_point){segment, skeleton->segments[segment].node_from == s.tree.upper[segment] ? t : 1.0 - t};
         }
     }
     sup_skeleton_tree_destroy(&s.tree);

@@ -3,21 +3,21 @@
  * Based on: [komaritzan2022] section 3.2.1 "Skin Shrinking" and appendix A (eq. A.1 to A.4).
  * Deviations:
  *  - appendix A always takes the root (-b - sqrt d)/a. Along a steep cone a is 0 or negative, and for
- *    a line that starts inside the infinite cone but outside the finite one, the first root is behind it: here both roots
- *    are computed, and the first one on the primitive is used;
- *  - only primitives near the foot point are tested, those of its own segment and of adjacent ones: the line must not hit
- *    another limb;
+ *    a line that starts inside the infinite cone but outside the finite one, the first root is behind it: here both
+ *    roots are computed, and the first one on the primitive is used;
+ *  - only primitives near the foot point are tested, those of its own segment and of adjacent ones: the line must not
+ *    hit another limb;
  *  - the tissue has a minimum thickness, so a skin vertex inside a bone gets a base further in, and a maximum one.
  *
- * Every line has a hit. Let U be the union of the own segment's capsule, its two cones and its spheres. The foot point lies
- * in U: the axis of the capsule and the two gaps that the cones bridge cover the whole segment, and all radii are positive.
- * A line from outside U into U crosses the boundary of U. The flat ends of a cone are not tested, but they are not part of
- * the boundary: with 0.8 of the radius they lie within the cap of the capsule and within the sphere. */
+ * Every line has a hit. Let U be the union of the own segment's capsule, its two cones and its spheres. The foot point
+ * lies in U: the axis of the capsule and the two gaps that the cones bridge cover the whole segment, and all radii are
+ * positive. A line from outside U into U crosses the boundary of U. The flat ends of a cone are not tested, but they
+ * are not part of the boundary: with 0.8 of the radius they lie within the cap of the capsule and within the sphere. */
 #include "tissue/shrink.h"
 
 static const double cone_factor = 0.8; /* appendix A: the cones have 80 % of the radii they connect */
-/* Largest t: around a bone that is very thin compared with the tissue, bases would lie so close together that the tetrahedra
- * there have almost no volume; the ratio of volumes is proportional to (1 - t)^2. */
+/* Largest t: around a bone that is very thin compared with the tissue, bases would lie so close together that the
+ * tetrahedra there have almost no volume; the ratio of volumes is proportional to (1 - t)^2. */
 static const double max_thickness = 0.88;
 
 double sup_shrink_sphere(sup_vec3d origin, sup_vec3d direction, sup_vec3d centre, double radius)
@@ -114,14 +114,16 @@ static sup_base_hit attach_to_foot_point(const search *s, sup_foot_point foot)
     for (int end = 0; end < 2; end++) {
         int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
         double from_end = end == 0 ? along : back;
-        if (sphere < 0 || from_end > s->skeleton->spheres[sphere].radius || s->skeleton->spheres[sphere].is_virtual) continue;
+        if (sphere < 0 || from_end > s->skeleton->spheres[sphere].radius || s->skeleton->spheres[sphere].is_virtual)
+            continue;
         hit.base_class = SUP_BASE_SPHERE;
         hit.owner = sphere;
     }
     return hit;
 }
 
-sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin, sup_foot_point foot, double min_thickness)
+sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin, sup_foot_point foot,
+                        double min_thickness)
 {
     const sup_bone_segment *own = &skeleton->segments[foot.segment];
     search s = {.skeleton = skeleton, .skin = skin, .direction = sup_v3_sub(sup_foot_position(skeleton, foot), skin)};
@@ -130,7 +132,8 @@ sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin,
     for (int end = 0; end < 2; end++)
         for (int32_t k = skeleton->node_first[ends[end]]; k < skeleton->node_first[ends[end] + 1]; k++) {
             int32_t segment = skeleton->node_segments[k];
-            if (end == 0 || segment != foot.segment) test_segment(&s, segment); /* the own segment is listed at both ends */
+            if (end == 0 || segment != foot.segment)
+                test_segment(&s, segment); /* the own segment is listed at both ends */
         }
     if (s.inside || !(s.best.t <= 1.0)) s.best = attach_to_foot_point(&s, foot);
     double t = fmin(fmax(s.best.t, min_thickness), max_thickness);

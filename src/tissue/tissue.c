@@ -1,7 +1,7 @@
 /* tissue.c - builds the tissue of a rig: skeleton, foot points, bases, tetrahedra.
  *
- * Based on: [komaritzan2022] section 3.2.1. Deviation: the thesis finds the diagonals of the prisms' sides by
- * flipping random ones until no prism has three that form a cycle; here the diagonal connects the skin vertex with the lower
+ * Based on: [komaritzan2022] section 3.2.1. Deviation: the thesis finds the diagonals of the prisms' sides by flipping
+ * random ones until no prism has three that form a cycle; here the diagonal connects the skin vertex with the lower
  * index to the base of the other. A total order has no cycles, and both prisms at an edge use the same order. */
 #include "tissue/tissue.h"
 
@@ -135,8 +135,8 @@ static sup_result use_input_skin(builder *m, const sup_tissue_skin *skin, sup_er
     for (int32_t k = 0; skin->influence_first != NULL && k < skin->influence_first[skin->vertex_count]; k++)
         if (skin->influence_joint[k] < 0 || skin->influence_joint[k] >= m->rig->joint_count)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "tissue.influence", NULL,
-                            "An influence of the skin refers to joint %d, but the rig has %d joints.", skin->influence_joint[k],
-                            m->rig->joint_count);
+                            "An influence of the skin refers to joint %d, but the rig has %d joints.",
+                            skin->influence_joint[k], m->rig->joint_count);
     return SUP_OK;
 }
 
@@ -154,8 +154,9 @@ static bool allocate(sup_tissue *t, bool layered)
     t->tets = sup_arena_alloc(&t->arena, 12 * triangles, sizeof *t->tets);
     t->tet_volume =
         sup_arena_alloc(&t->arena, 3 * triangles * (size_t)sup_tissue_layer_count(t), sizeof *t->tet_volume);
-    return t->skin != NULL && t->base != NULL && t->triangles != NULL && t->foot_points != NULL && t->base_class != NULL &&
-           t->base_owner != NULL && t->base_off != NULL && t->tets != NULL && t->tet_volume != NULL;
+    return t->skin != NULL && t->base != NULL && t->triangles != NULL && t->foot_points != NULL &&
+           t->base_class != NULL && t->base_owner != NULL && t->base_off != NULL && t->tets != NULL &&
+           t->tet_volume != NULL;
 }
 
 /* Whether the base comes from the input layers instead of the volumetric skeleton. */
@@ -208,7 +209,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Computes the volumes of a prism; flat tets get 0. Returns the ratio of the smallest to the largest volume of the others. */
+/* Computes the volumes of a prism; flat tets get 0. Returns the ratio of the smallest to the largest volume of the
+ * others. */
 static double measure_prism(builder *m, int32_t layer, int32_t triangle)
 {
     sup_tissue *t = m->tissue;
@@ -283,16 +285,16 @@ static sup_result make(builder *m, const sup_tissue_skin *skin, sup_error *error
     if (result != SUP_OK) return result;
     sup_foot_points_nearest(&m->context, &m->skin, &m->bvh, m->skeleton, t->foot_points);
     if (m->def.smoothing > 0.0)
-        result = sup_foot_points_smooth(&m->context, &m->skin, &m->adjacency, m->skeleton, m->def.smoothing, t->foot_points,
-                                 &m->report.feet, error);
+        result = sup_foot_points_smooth(&m->context, &m->skin, &m->adjacency, m->skeleton, m->def.smoothing,
+                                        t->foot_points, &m->report.feet, error);
     if (result != SUP_OK) return result;
     sup_parallel(&m->context, t->skin_count, 256, shrink_vertices, m);
     for (int32_t v = 0; v < t->skin_count; v++)
         m->report.clamped += t->base_off[v];
     for (int32_t k = 0; k < t->triangle_count; k++)
         sup_tissue_split(t->triangles + 3 * (size_t)k, t->skin_count, t->tets + 12 * (size_t)k);
-    result = sup_tissue_repair(&m->context, &m->adjacency, m->skeleton, m->def.min_volume_ratio, m->def.min_thickness, t, &m->report,
-                               error);
+    result = sup_tissue_repair(&m->context, &m->adjacency, m->skeleton, m->def.min_volume_ratio, m->def.min_thickness,
+                               t, &m->report, error);
     if (result != SUP_OK) return result;
     interpolate_middle(m);
     return finish(m, error);

@@ -15,17 +15,17 @@
 
 typedef struct sup_tissue {
     int32_t skin_count, triangle_count;
-    int32_t *source;            /* [skin_count] vertex of the input skin, or of the rig's welded skin */
-    double *skin;               /* [skin_count*3] */
-    double *base;               /* [skin_count*3] */
-    double *middle;             /* [skin_count*3] surface between two layers of tissue; NULL: one layer */
-    double inner_stiffness;     /* stiffness of the inner layer relative to the outer one */
-    int32_t *triangles;         /* [triangle_count*3] skin vertices, outward */
-    sup_foot_point *foot_points;             /* [skin_count] end on the bone lines of the line from the skin vertex */
-    sup_base_class *base_class; /* [skin_count] */
-    int32_t *base_owner;        /* [skin_count] segment or sphere */
-    bool *base_off;             /* [skin_count] clamped or moved: not on its capsule, sphere or cone */
-    int32_t *tets;              /* [triangle_count*3*4] three for each triangle, for a single layer; all layers
+    int32_t *source;             /* [skin_count] vertex of the input skin, or of the rig's welded skin */
+    double *skin;                /* [skin_count*3] */
+    double *base;                /* [skin_count*3] */
+    double *middle;              /* [skin_count*3] surface between two layers of tissue; NULL: one layer */
+    double inner_stiffness;      /* stiffness of the inner layer relative to the outer one */
+    int32_t *triangles;          /* [triangle_count*3] skin vertices, outward */
+    sup_foot_point *foot_points; /* [skin_count] end on the bone lines of the line from the skin vertex */
+    sup_base_class *base_class;  /* [skin_count] */
+    int32_t *base_owner;         /* [skin_count] segment or sphere */
+    bool *base_off;              /* [skin_count] clamped or moved: not on its capsule, sphere or cone */
+    int32_t *tets;               /* [triangle_count*3*4] three for each triangle, for a single layer; all layers
                                  * are split in the same way (sup_tissue_layer_vertex) */
     double *tet_volume; /* [layers*triangle_count*3] not negative: the sign of the rest shape is in its edge matrix. A
                                  * tet with volume 0 could not be repaired: it has no weight and must be skipped */
@@ -46,7 +46,7 @@ typedef struct sup_tissue_layers {
 typedef struct sup_tissue_def {
     sup_skeleton_def skeleton;
     double smoothing; /* length of foot point smoothing, in distances of a vertex from its bone; 1.5; negative = none */
-    double min_thickness; /* of the tissue, as a fraction of the distance from skin to foot point; 0.1 */
+    double min_thickness;    /* of the tissue, as a fraction of the distance from skin to foot point; 0.1 */
     double min_volume_ratio; /* of a tet to the largest in its prism; 0.01 */
     const unsigned char
         *freed; /* [vertices of the input skin] nonzero: tissue is shaped by the bones, but not attached to them */
@@ -57,24 +57,24 @@ typedef struct sup_tissue_report {
     sup_skeleton_report skeleton;
     sup_foot_points_report feet;
     int32_t on_bone, on_sphere, on_joint, free_bases;
-    int32_t clamped;        /* bases moved off the skeleton's surface to limit the thickness of the tissue */
-    int32_t repaired;       /* prisms that were too flat and have been repaired */
-    int32_t moved;          /* bases moved by the repair */
-    int32_t flat;           /* tets skipped: volume 0 */
-    int32_t inverted;       /* tets with negative orientation */
+    int32_t clamped;                /* bases moved off the skeleton's surface to limit the thickness of the tissue */
+    int32_t repaired;               /* prisms that were too flat and have been repaired */
+    int32_t moved;                  /* bases moved by the repair */
+    int32_t flat;                   /* tets skipped: volume 0 */
+    int32_t inverted;               /* tets with negative orientation */
     double min_ratio, median_ratio; /* of min |V| / max |V| over the prisms, without skipped tets */
 } sup_tissue_report;
 
-/* Builds the tissue of a rig. `skin`: the simulated surface, such as a decimated one, without unused vertices; NULL uses the
- * welded skin of the rig's SUP_PRIMITIVE_SKIN primitives. `def` and `report` may be NULL. The rig may be freed afterwards.
- * Fails with SUP_ERROR_DATA and an id tissue.* when no tissue can be built. */
+/* Builds the tissue of a rig. `skin`: the simulated surface, such as a decimated one, without unused vertices; NULL
+ * uses the welded skin of the rig's SUP_PRIMITIVE_SKIN primitives. `def` and `report` may be NULL. The rig may be freed
+ * afterwards. Fails with SUP_ERROR_DATA and an id tissue.* when no tissue can be built. */
 sup_result sup_tissue_create(const sup_context *context, const sup_rig *rig, const sup_tissue_skin *skin,
                              const sup_tissue_def *def, sup_volumetric_skeleton **skeleton, sup_tissue **tissue,
                              sup_tissue_report *report, sup_error *error);
 void sup_tissue_destroy(sup_tissue *tissue);
 
-/* Building blocks, for tests. Splits the prism of a triangle into tets by the order of its vertex indices, so that adjacent
- * prisms agree. The volume is positive where the base lies behind the skin. */
+/* Building blocks, for tests. Splits the prism of a triangle into tets by the order of its vertex indices, so that
+ * adjacent prisms agree. The volume is positive where the base lies behind the skin. */
 void sup_tissue_split(const int32_t triangle[3], int32_t skin_count, int32_t tets[12]);
 /* Six times the signed volume. */
 double sup_tissue_volume6(const sup_tissue *tissue, const int32_t *tet);
@@ -83,15 +83,15 @@ sup_result sup_tissue_repair(const sup_context *context, const sup_adjacency *ad
                              const sup_volumetric_skeleton *skeleton, double min_volume_ratio, double min_thickness,
                              sup_tissue *tissue, sup_tissue_report *report, sup_error *error);
 
-/* tissue_attach.c. Attaches connected components of tissue without an anchor to the bones of their foot points: their free
- * bases become anchored, *attached of them. unattached[skin_count]: 1 for skin vertices without tissue, which must be
- * anchored in another way. */
+/* tissue_attach.c. Attaches connected components of tissue without an anchor to the bones of their foot points: their
+ * free bases become anchored, *attached of them. unattached[skin_count]: 1 for skin vertices without tissue, which must
+ * be anchored in another way. */
 sup_result sup_tissue_attach(const sup_context *context, const sup_volumetric_skeleton *skeleton, sup_tissue *tissue,
-                           unsigned char *unattached, int32_t *attached, sup_error *error);
-/* Static deflection of each skin vertex under an acceleration of 1 in the system of system.h with stiffness 1 and total mass
- * 1, with the vertices `fixed` [skin_count] anchored; in squares of the solver's time unit. */
+                             unsigned char *unattached, int32_t *attached, sup_error *error);
+/* Static deflection of each skin vertex under an acceleration of 1 in the system of system.h with stiffness 1 and total
+ * mass 1, with the vertices `fixed` [skin_count] anchored; in squares of the solver's time unit. */
 sup_result sup_tissue_deflection(const sup_context *context, const sup_tissue *tissue, const unsigned char *fixed,
-                            double *deflection, sup_error *error);
+                                 double *deflection, sup_error *error);
 
 static inline int32_t sup_tissue_layer_count(const sup_tissue *tissue)
 {

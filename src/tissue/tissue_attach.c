@@ -1,16 +1,16 @@
 /* tissue_attach.c - attaches all tissue to bones, and computes its static deflection.
  *
- * Attachment: [komaritzan2022] section 3.2.1 assumes one closed skin around one skeleton, where every connected component
- * of tissue has a base on a bone. Files have separate components, flat cards and skins in the plane of their bones. A
- * component without an anchored base is attached to the bones of its foot points; a skin vertex without any tissue follows
- * linear blending.
+ * Attachment: [komaritzan2022] section 3.2.1 assumes one closed skin around one skeleton, where every connected
+ * component of tissue has a base on a bone. Files have separate components, flat cards and skins in the plane of their
+ * bones. A component without an anchored base is attached to the bones of its foot points; a skin vertex without any
+ * tissue follows linear blending.
  *
- * Deflection: the weights of section 3.3 are those of a realistic human, whose tissue is thin compared with the body. The
- * deflection u of the tissue under a constant acceleration of 1 solves  K u = m  with K the strain matrix at rest and m
- * the masses (one number per vertex: K is the same for all three axes); its lowest mode has a period of 2 pi sqrt(u).
- * Tissue as thick as a cartoon's head on a thin neck has u a hundred times that of a human, and is pulled off its bones by
- * the first fast motion. Where u is above a limit the tissue is made stiffer by u / limit. Deviation from the thesis,
- * measured in docs/methods/projective.md. */
+ * Deflection: the weights of section 3.3 are those of a realistic human, whose tissue is thin compared with the body.
+ * The deflection u of the tissue under a constant acceleration of 1 solves  K u = m  with K the strain matrix at rest
+ * and m the masses (one number per vertex: K is the same for all three axes); its lowest mode has a period of 2 pi
+ * sqrt(u). Tissue as thick as a cartoon's head on a thin neck has u a hundred times that of a human, and is pulled off
+ * its bones by the first fast motion. Where u is above a limit the tissue is made stiffer by u / limit. Deviation from
+ * the thesis, measured in docs/methods/projective.md. */
 #include "linalg/cholesky.h"
 #include "tissue/tissue.h"
 
@@ -24,7 +24,8 @@ typedef struct tet_shape {
     sup_vec3d gradient[4]; /* of the corners' hat functions */
 } tet_shape;
 
-/* Diagonal of the bounding box of the skin, and the cube root of its volume as in system.h: not 0 for flat characters. */
+/* Diagonal of the bounding box of the skin, and the cube root of its volume as in system.h: not 0 for flat
+ * characters. */
 static double size_of(const sup_tissue *t, double *side)
 {
     sup_vec3d low = sup_tissue_point(t->skin, 0), high = low;
@@ -100,7 +101,7 @@ static int32_t nearest_real_segment(const sup_volumetric_skeleton *s, sup_foot_p
 }
 
 sup_result sup_tissue_attach(const sup_context *context, const sup_volumetric_skeleton *skeleton, sup_tissue *t,
-                           unsigned char *unattached, int32_t *attached, sup_error *error)
+                             unsigned char *unattached, int32_t *attached, sup_error *error)
 {
     int32_t n = t->skin_count;
     double side, size = size_of(t, &side);
@@ -204,7 +205,7 @@ static sup_result solve(const sup_context *context, deflection_system *w, double
 }
 
 sup_result sup_tissue_deflection(const sup_context *context, const sup_tissue *tissue, const unsigned char *fixed,
-                            double *deflection, sup_error *error)
+                                 double *deflection, sup_error *error)
 {
     sup_context c = sup_context_resolve(context);
     deflection_system w = {.tissue = tissue, .fixed = fixed, .scratch = sup_arena_create(&c.allocator)};

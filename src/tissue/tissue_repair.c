@@ -1,8 +1,8 @@
 /* tissue_repair.c - moves bases until no tetrahedron is flat.
  *
- * Not described in [komaritzan2022]. Target: min |V| >= 1e-2 max |V| in each prism. A base moves along the line from skin
- * to foot point first, then in any direction. A move is accepted only when no tet around the vertex changes its sign and no
- * other prism around it becomes flatter than the target. */
+ * Not described in [komaritzan2022]. Target: min |V| >= 1e-2 max |V| in each prism. A base moves along the line from
+ * skin to foot point first, then in any direction. A move is accepted only when no tet around the vertex changes its
+ * sign and no other prism around it becomes flatter than the target. */
 #include "tissue/tissue.h"
 
 enum { PASSES = 6, STAR_MAX = 64 };
@@ -12,8 +12,8 @@ typedef struct repair {
     sup_tissue *tissue;
     const sup_volumetric_skeleton *skeleton;
     double min_volume_ratio, min_thickness;
-    bool *moved; /* [skin_count] */
-    bool *stuck; /* [triangle_count] could not be repaired, and nothing around it has moved since */
+    bool *moved;   /* [skin_count] */
+    bool *stuck;   /* [triangle_count] could not be repaired, and nothing around it has moved since */
     double target; /* ratio of a repaired prism: above the limit, so that it passes after rounding */
 } repair;
 
@@ -115,7 +115,8 @@ static void try_along_line(const repair *m, const star *s, int32_t v, int32_t ba
     double length = sup_v3_distance(x, foot);
     if (!(length > 0.0)) return;
     double now = sup_v3_distance(x, b), out = now - step, in = now + step;
-    if (out >= m->min_thickness * length) try_candidate(m, s, v, bad, sup_v3_madd(b, -step / length, sup_v3_sub(foot, x)), best);
+    if (out >= m->min_thickness * length)
+        try_candidate(m, s, v, bad, sup_v3_madd(b, -step / length, sup_v3_sub(foot, x)), best);
     if (in <= length) try_candidate(m, s, v, bad, sup_v3_madd(b, step / length, sup_v3_sub(foot, x)), best);
 }
 

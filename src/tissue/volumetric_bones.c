@@ -145,14 +145,14 @@ static void add_segment(builder *b, int32_t joint, int32_t child, int32_t from, 
     sup_volumetric_skeleton *s = b->skeleton;
     bool requested = b->def->virtual_joints != NULL && b->def->virtual_joints[joint];
     s->segments[s->segment_count++] = (sup_bone_segment){.joint = joint,
-                                                   .child = child,
-                                                   .node_from = from,
-                                                   .node_to = to,
-                                                   .from = s->nodes[from].position,
-                                                   .to = s->nodes[to].position,
-                                                   .sphere_from = -1,
-                                                   .sphere_to = -1,
-                                                   .is_virtual = is_virtual || requested};
+                                                         .child = child,
+                                                         .node_from = from,
+                                                         .node_to = to,
+                                                         .from = s->nodes[from].position,
+                                                         .to = s->nodes[to].position,
+                                                         .sphere_from = -1,
+                                                         .sphere_to = -1,
+                                                         .is_virtual = is_virtual || requested};
 }
 
 /* Joints may have a parent with a higher index after step 2: repeats until every parent has a node. */
@@ -216,7 +216,8 @@ static sup_vec3d tail_offset(const builder *b, int32_t joint)
     return sup_v3_scale(sums->offset, 2.0 / sums->weight);
 }
 
-/* Step 4: the end of a leaf's bone, shortened until the distance to the skin there is half of its maximum along the bone. */
+/* Step 4: the end of a leaf's bone, shortened until the distance to the skin there is half of its maximum along the
+ * bone. */
 static bool clip_tail(const builder *b, int32_t joint, bool from_file, sup_vec3d *tail)
 {
     sup_vec3d head = b->skeleton->nodes[b->node_of[joint]].position;
@@ -291,8 +292,8 @@ static void unite(int32_t *set, int32_t i, int32_t k)
     set[c > a ? c : a] = c > a ? a : c;
 }
 
-/* Joins two trees by a virtual segment, or, where their nodes coincide, by merging these; merged[to] is then the node that
- * remains. */
+/* Joins two trees by a virtual segment, or, where their nodes coincide, by merging these; merged[to] is then the node
+ * that remains. */
 static void join(builder *b, int32_t from, int32_t to, int32_t *merged)
 {
     sup_volumetric_skeleton *s = b->skeleton;
@@ -356,8 +357,8 @@ static candidate nearest_nodes(const sup_volumetric_skeleton *s, int32_t a, int3
     return best;
 }
 
-/* Step 5: shortest connections first (Kruskal's algorithm), only between joints with adjacent skins: a knee that is near an
- * elbow in the bind pose is not joined to it. */
+/* Step 5: shortest connections first (Kruskal's algorithm), only between joints with adjacent skins: a knee that is
+ * near an elbow in the bind pose is not joined to it. */
 static sup_result join_trees(builder *b, sup_error *error)
 {
     sup_volumetric_skeleton *s = b->skeleton;
@@ -440,8 +441,9 @@ static sup_result build(builder *b, sup_error *error)
     sup_result result = s->node_count > 0 ? join_trees(b, error) : SUP_OK;
     if (result != SUP_OK) return result;
     if (s->segment_count == 0)
-        return sup_fail(error, SUP_ERROR_DATA, "tissue.skeleton", NULL,
-                        "The skeleton has no bone of non-zero length inside the skin that tissue could be attached to.");
+        return sup_fail(
+            error, SUP_ERROR_DATA, "tissue.skeleton", NULL,
+            "The skeleton has no bone of non-zero length inside the skin that tissue could be attached to.");
     index_nodes(s);
     add_spheres(s);
     return sup_skeleton_radii(b->context, b->bvh, b->def, s, b->report, error);

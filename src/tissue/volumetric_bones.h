@@ -10,9 +10,9 @@
 #include "math/vec3.h"
 #include "supple/rig.h"
 
-/* One straight segment of bone: from a joint to one of its children, or from a leaf joint to the end of its limb.
- * A capsule of `radius` with its axis inset at both ends: [from + (sphere radius + radius) d, to - (sphere radius + radius)
- * d]; at an end without a sphere the axis runs up to the end, and the cap goes beyond it. */
+/* One straight segment of bone: from a joint to one of its children, or from a leaf joint to the end of its limb. A
+ * capsule of `radius` with its axis inset at both ends: [from + (sphere radius + radius) d, to - (sphere radius +
+ * radius) d]; at an end without a sphere the axis runs up to the end, and the cap goes beyond it. */
 typedef struct sup_bone_segment {
     int32_t joint;              /* rig joint that it is rigid with */
     int32_t child;              /* rig joint at its far end, -1 for a leaf's tail */
@@ -20,7 +20,7 @@ typedef struct sup_bone_segment {
     sup_vec3d from, to;         /* joint centres, different points */
     double radius;
     int32_t sphere_from, sphere_to; /* spheres at its ends, -1 for none (free end) */
-    bool is_virtual;            /* shapes the tissue, but has no anchors */
+    bool is_virtual;                /* shapes the tissue, but has no anchors */
 } sup_bone_segment;
 
 /* A sphere where segments meet. */
@@ -34,8 +34,8 @@ typedef struct sup_joint_sphere {
 
 /* A point where segments begin and end: one joint, or several at the same position. */
 typedef struct sup_skeleton_node {
-    int32_t joint; /* the first of them; for the end of a tail the joint of its segment */
-    int32_t sphere;  /* -1 where only one segment ends */
+    int32_t joint;  /* the first of them; for the end of a tail the joint of its segment */
+    int32_t sphere; /* -1 where only one segment ends */
     sup_vec3d position;
 } sup_skeleton_node;
 
@@ -45,18 +45,18 @@ typedef struct sup_volumetric_skeleton {
     sup_bone_segment *segments;
     sup_joint_sphere *spheres;
     sup_skeleton_node *nodes;
-    int32_t *node_first;  /* [node_count+1] */
+    int32_t *node_first;    /* [node_count+1] */
     int32_t *node_segments; /* [segment_count*2] segments at each node, ascending */
-    int32_t *joint_node;  /* [joint_count] node of each rig joint; the nearest one for a skipped joint */
+    int32_t *joint_node;    /* [joint_count] node of each rig joint; the nearest one for a skipped joint */
     sup_arena arena;
 } sup_volumetric_skeleton;
 
 /* What was skipped or changed. */
 typedef struct sup_skeleton_report {
-    int32_t dropped_joints; /* helpers outside the skin without influence */
-    int32_t joined_joints;  /* at the position of their parent: bones without length */
-    int32_t chained_joints; /* siblings in line: a flat list of joints became a chain */
-    int32_t dropped_tails;  /* leaf bones too short for a capsule */
+    int32_t dropped_joints;   /* helpers outside the skin without influence */
+    int32_t joined_joints;    /* at the position of their parent: bones without length */
+    int32_t chained_joints;   /* siblings in line: a flat list of joints became a chain */
+    int32_t dropped_tails;    /* leaf bones too short for a capsule */
     int32_t joining_segments; /* virtual segments between separate skeletons */
     int32_t thin_segments;    /* bones very near to the skin or outside it: thicker than 0.75 of that distance */
     int32_t fitted_segments;  /* r0 + r1 + 2 rb was more than the length */
@@ -74,13 +74,13 @@ typedef struct sup_tissue_skin {
 
 /* Zero means the default. */
 typedef struct sup_skeleton_def {
-    double radius_fraction;     /* of the distance from the bone to the skin; 0.75 */
-    double radius_scale;        /* of all radii; 1 */
-    const double *bone_radius;  /* [joint_count] of the segments of each joint, file units, 0 = from the skin */
-    const double *sphere_radius;  /* [joint_count] the same for the spheres at the joints */
-    const double *bone_scale;   /* [joint_count] of the radii of the segments of each joint; NULL = 1 */
-    const double *sphere_scale;   /* [joint_count] the same for the spheres */
-    const bool *virtual_joints; /* [joint_count] joints whose segments are virtual */
+    double radius_fraction;      /* of the distance from the bone to the skin; 0.75 */
+    double radius_scale;         /* of all radii; 1 */
+    const double *bone_radius;   /* [joint_count] of the segments of each joint, file units, 0 = from the skin */
+    const double *sphere_radius; /* [joint_count] the same for the spheres at the joints */
+    const double *bone_scale;    /* [joint_count] of the radii of the segments of each joint; NULL = 1 */
+    const double *sphere_scale;  /* [joint_count] the same for the spheres */
+    const bool *virtual_joints;  /* [joint_count] joints whose segments are virtual */
 } sup_skeleton_def;
 
 /* `bvh` is that of the skin. Fails with "tissue.skeleton" when no segment is left. `report` may be NULL. */
@@ -111,7 +111,8 @@ static inline sup_vec3d sup_foot_position(const sup_volumetric_skeleton *skeleto
 }
 
 /* Inset of the capsule's axis from an end, file units. */
-static inline double sup_segment_inset(const sup_volumetric_skeleton *skeleton, const sup_bone_segment *segment, int end)
+static inline double sup_segment_inset(const sup_volumetric_skeleton *skeleton, const sup_bone_segment *segment,
+                                       int end)
 {
     int32_t sphere = end == 0 ? segment->sphere_from : segment->sphere_to;
     return sphere < 0 ? 0.0 : skeleton->spheres[sphere].radius + segment->radius;

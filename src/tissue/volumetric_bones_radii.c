@@ -42,8 +42,8 @@ static double segment_clearance(const sup_bvh *bvh, const sup_bone_segment *segm
     return fmax(near[0], outlier_factor * quantile);
 }
 
-/* The fit condition. Radii only shrink, each by the smallest factor of its segments, so one pass in any order suffices; the
- * factor just below one keeps the condition true after rounding. */
+/* The fit condition. Radii only shrink, each by the smallest factor of its segments, so one pass in any order suffices;
+ * the factor just below one keeps the condition true after rounding. */
 static int32_t fit(sup_volumetric_skeleton *s, double *factor)
 {
     int32_t fitted = 0;
@@ -52,7 +52,8 @@ static int32_t fit(sup_volumetric_skeleton *s, double *factor)
         double required = sup_segment_inset(s, segment, 0) + sup_segment_inset(s, segment, 1);
         /* A free end also needs space for its half of the capsule. */
         required += segment->radius * ((segment->sphere_from < 0) + (segment->sphere_to < 0));
-        double length = sup_segment_length(segment), scale = required > length ? length / required * (1.0 - 1e-12) : 1.0;
+        double length = sup_segment_length(segment),
+               scale = required > length ? length / required * (1.0 - 1e-12) : 1.0;
         fitted += scale < 1.0;
         int32_t spheres[2] = {segment->sphere_from, segment->sphere_to};
         for (int end = 0; end < 2; end++)

@@ -45,7 +45,8 @@ static int32_t walk(sup_skeleton_tree *t, int32_t root, int32_t count, int32_t *
             int32_t next = s->node_segments[k];
             if (next == segment) continue;
             t->upper[next] = node;
-            t->lower[next] = s->segments[next].node_from == node ? s->segments[next].node_to : s->segments[next].node_from;
+            t->lower[next] =
+                s->segments[next].node_from == node ? s->segments[next].node_to : s->segments[next].node_from;
             stack[top++] = next;
         }
     }

@@ -1,5 +1,5 @@
-/* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped where
- * no GPU is found; what happens then is tested everywhere. */
+/* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped
+ * where no GPU is found; what happens then is tested everywhere. */
 #include "cuda/crowd_fixture.h"
 #include "base/base.h"
 
@@ -7,7 +7,8 @@
 #include "emulator.h"
 #endif
 
-/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is painted. */
+/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is
+ * painted. */
 static fixture open_fixture(const char *scene, const char *method, const char *settings, float rigid)
 {
     fixture f = {0};
@@ -61,7 +62,8 @@ static void tremble(sup_pose *pose, int32_t frame)
             pose->world[j].m[4 * r + 3] += 2e-7f * (float)((j * 7 + r * 3 + frame) % 5 - 2);
 }
 
-/* How far skins are apart over a clip, in sizes of the character: the farthest vertex, and the root of the mean square. */
+/* How far skins are apart over a clip, in sizes of the character: the farthest vertex, and the root of the mean
+ * square. */
 typedef struct distance {
     double farthest, mean;
 } distance;
@@ -75,8 +77,8 @@ static void add_distance(distance *d, const float *a, const float *b, size_t n, 
     }
 }
 
-/* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some motions
- * (jump) throw the flesh where it can fall either way, and rounding decides which vertex touches what. */
+/* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some
+ * motions (jump) throw the flesh where it can fall either way, and rounding decides which vertex touches what. */
 static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double fps, distance *own)
 {
     sup_error error = {0};
@@ -191,8 +193,8 @@ TEST(skins_of_a_crowd_with_self_collision_match_the_cpu)
     compare_projective(&f, "touching crowd", 6, 60, 60.0, true);
 }
 
-/* Before rounding has had the time to decide anything: armpits touch from the beginning on, and everything about them is the
- * CPU's. Small and short enough for a GPU that is emulated. */
+/* Before rounding has had the time to decide anything: armpits touch from the beginning on, and everything about them
+ * is the CPU's. Small and short enough for a GPU that is emulated. */
 TEST(first_frames_with_self_collision_match_the_cpu)
 {
     static const char *const settings[] = {"vertices=250", "vertices=250 fast=1 iterations=2"};
@@ -268,8 +270,8 @@ TEST(fast_skins_of_a_crowd_match_the_cpu)
     compare_projective(&f, "fast, touching", 5, 30, 60.0, true);
 }
 
-/* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the tools that
- * look for races. */
+/* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the
+ * tools that look for races. */
 TEST(a_single_instance_moves_like_one_of_a_crowd)
 {
     fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);

@@ -1,12 +1,11 @@
-/* test_host.c - what the host side does for a device, which needs none: models that are refused by name, and rows of the
- * shown skin. */
+/* test_host.c - host side of the device code, without a GPU: supported methods, volume regions, upsampling rows. */
 #include "cuda/subdomains.h"
 #include "cuda/crowd_support.h"
 #include "cuda/upsample_rows.h"
 #include "methods/projective/projective_view.h"
 #include "projective/actor.h"
 
-/* --- Refusals --- */
+/* --- Supported methods --- */
 
 static void check_refused(const actor *a, const char *id, const char *word)
 {
@@ -31,7 +30,7 @@ TEST(methods_without_a_device_implementation_are_refused_by_name)
     actor_close(&a);
 }
 
-/* --- Chambers --- */
+/* --- Volume regions --- */
 
 /* What the prisms of all parts add to the chambers is what those of the system do, by seats and by prisms. */
 TEST(volume_regions_of_the_subdomains_match_the_system)

@@ -168,9 +168,9 @@ TEST(bad_colliders_are_refused_and_the_old_ones_stay)
     static const float corners[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, bad_corners[12] = {NAN};
     static const int32_t tet[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3}, bad_tet[12] = {0, 1, 4};
     sup_collider good = sup_collider_plane((sup_vec3){0, 0, -100}, (sup_vec3){0, 0, 1}), bad[10];
-    const char *ids[10] = {"collider.plane",    "collider.radius", "collider.radius", "collider.finite",
-                           "collider.transform",    "collider.node",   "collider.mesh",   "collider.triangle",
-                           "collider.friction", "collider.shape"};
+    const char *ids[10] = {"collider.plane",     "collider.radius", "collider.radius", "collider.finite",
+                           "collider.transform", "collider.node",   "collider.mesh",   "collider.triangle",
+                           "collider.friction",  "collider.shape"};
     sup_error error;
     for (int i = 0; i < 10; i++)
         bad[i] = good;

@@ -134,9 +134,9 @@ TEST(noise_is_not_amplified)
 }
 
 /* The same motion far away is the same, as well as floats can say it there: both the pose that comes in and the skin
- * that goes out are rounded to `step`, and bones of two joints turn with that. A walk out there changes the simulation's
- * origin without a trace. With contact that rounding decides which pairs touch, so that single vertices may go further: up
- * to `loose`, in sizes. */
+ * that goes out are rounded to `step`, and bones of two joints turn with that. A walk out there changes the
+ * simulation's origin without a trace. With contact that rounding decides which pairs touch, so that single vertices
+ * may go further: up to `loose`, in sizes. */
 static void walk_far_away(const char *settings, double loose)
 {
     for (double far = 1e2; far < 2e3; far *= 10.0) {

@@ -11,7 +11,8 @@ typedef struct sheets {
     int32_t triangle_count;
 } sheets;
 
-/* Two sheets half an edge apart and one far above. The second goes with joint 1 from x = 10 on, all else with joint 0. */
+/* Two sheets half an edge apart and one far above. The second goes with joint 1 from x = 10 on, all else with joint
+ * 0. */
 static void make_sheets(sheets *m)
 {
     static const float height[SHEETS] = {0.0f, 0.5f, 9.0f};

@@ -46,7 +46,7 @@ typedef struct feet_case {
     sup_adjacency adjacency;
     sup_skeleton_tree tree;
     int32_t *first, *neighbours; /* edges of the skin */
-    sup_foot_point *before;            /* nearest, by sight: no influences */
+    sup_foot_point *before;      /* nearest, by sight: no influences */
 } feet_case;
 
 static feet_case open_case(const char *name, double resolution)
@@ -95,7 +95,8 @@ static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot_point foot)
            (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
-/* What smoothing makes small around one vertex, as the head of foot_points.c has it, with distances of the slow kind. */
+/* What smoothing makes small around one vertex, as the head of foot_points.c has it, with distances of the slow
+ * kind. */
 static double energy_at(const feet_case *c, const sup_foot_point *feet, int32_t v, sup_foot_point at, double smoothing)
 {
     const int32_t *first = c->first, *neighbours = c->neighbours;
@@ -154,7 +155,8 @@ TEST(foot_points_along_a_straight_tube_keep_their_order)
     for (int32_t k = 0; k < 3 * t->triangle_count; k++) {
         int32_t v = t->triangles[k], w = t->triangles[k % 3 == 2 ? k - 2 : k + 1];
         double dx = t->skin[3 * w] - t->skin[3 * v];
-        double ds = sup_foot_position(f.skeleton, t->foot_points[w]).x - sup_foot_position(f.skeleton, t->foot_points[v]).x;
+        double ds =
+            sup_foot_position(f.skeleton, t->foot_points[w]).x - sup_foot_position(f.skeleton, t->foot_points[v]).x;
         double edge = sup_v3_distance(sup_tissue_point(t->skin, v), sup_tissue_point(t->skin, w));
         /* An edge across the tube may lean a little: its weights know nothing of the axis. */
         if (dx > 0.25 * edge) CHECK_MSG(ds >= -1e-9, "%d to %d: skin %g, foot %g", v, w, dx, ds);

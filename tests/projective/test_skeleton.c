@@ -12,7 +12,8 @@ static void check_tree(const sup_volumetric_skeleton *s)
         CHECK(sup_segment_length(segment) > 0.0 && segment->radius > 0.0);
         CHECK(sup_v3_distance(segment->from, s->nodes[segment->node_from].position) == 0.0);
         CHECK(sup_v3_distance(segment->to, s->nodes[segment->node_to].position) == 0.0);
-        int32_t ends[2] = {segment->node_from, segment->node_to}, spheres[2] = {segment->sphere_from, segment->sphere_to};
+        int32_t ends[2] = {segment->node_from, segment->node_to},
+                spheres[2] = {segment->sphere_from, segment->sphere_to};
         for (int end = 0; end < 2; end++) {
             int32_t degree = s->node_first[ends[end] + 1] - s->node_first[ends[end]], found = 0;
             CHECK((spheres[end] < 0) == (degree == 1));
@@ -77,7 +78,8 @@ TEST(radii_are_three_quarters_of_the_distance_to_the_skin)
     CHECK_NEAR(f.skeleton->segments[0].radius, 0.2, 0);
     CHECK_NEAR(f.skeleton->segments[1].radius, 0.75 * inner, 1e-5);
     CHECK_NEAR(f.skeleton->spheres[0].radius, 0.5, 0);
-    CHECK(!f.skeleton->segments[0].is_virtual && f.skeleton->segments[1].is_virtual && !f.skeleton->spheres[0].is_virtual);
+    CHECK(!f.skeleton->segments[0].is_virtual && f.skeleton->segments[1].is_virtual &&
+          !f.skeleton->spheres[0].is_virtual);
     for (int32_t v = 0; v < f.tissue->skin_count; v++) /* nothing hangs on a virtual bone */
         CHECK(f.tissue->base_class[v] != SUP_BASE_BONE || f.tissue->base_owner[v] == 0);
     CHECK(f.report.free_bases > 300);
@@ -174,7 +176,8 @@ TEST(separate_skeletons_in_one_skin_are_joined_by_virtual_segments)
         const sup_bone_segment *segment = &f.skeleton->segments[p];
         if (!segment->is_virtual) continue;
         joins++;
-        CHECK(fmax(segment->from.x, segment->to.x) == 7.0 && fmin(segment->from.x, segment->to.x) > 4.5); /* b's tail to c */
+        CHECK(fmax(segment->from.x, segment->to.x) == 7.0 &&
+              fmin(segment->from.x, segment->to.x) > 4.5); /* b's tail to c */
     }
     CHECK_EQ(joins, 1);
     fixture_destroy(&f);

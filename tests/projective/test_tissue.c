@@ -95,7 +95,8 @@ TEST(every_base_lies_on_its_primitive_or_is_flagged)
                 CHECK_MSG(distance_to_primitive(f.skeleton, f.tissue, v) <= 1e-9 * (double)f.rig->size, "%s: vertex %d",
                           names[i], v);
             off += f.tissue->base_off[v];
-            sup_vec3d x = sup_tissue_point(f.tissue->skin, v), foot = sup_foot_position(f.skeleton, f.tissue->foot_points[v]);
+            sup_vec3d x = sup_tissue_point(f.tissue->skin, v),
+                      foot = sup_foot_position(f.skeleton, f.tissue->foot_points[v]);
             double whole = sup_v3_distance(x, foot);
             CHECK(sup_v3_distance(x, sup_tissue_point(f.tissue->base, v)) >= 0.0999 * whole);
         }
@@ -304,8 +305,8 @@ TEST(an_input_skin_is_used_and_checked)
     CHECK_EQ(t->skin_count, f.tissue->skin_count);
     double most = 0.0; /* feet by sight instead of by weights: nearly the same here */
     for (int32_t i = 0; i < t->skin_count; i++)
-        most =
-            fmax(most, sup_v3_distance(sup_foot_position(s, t->foot_points[i]), sup_foot_position(f.skeleton, f.tissue->foot_points[i])));
+        most = fmax(most, sup_v3_distance(sup_foot_position(s, t->foot_points[i]),
+                                          sup_foot_position(f.skeleton, f.tissue->foot_points[i])));
     CHECK_MSG(most < 0.1 * (double)r->size, "%g", most);
     sup_tissue_destroy(t);
     sup_skeleton_destroy(s);
@@ -360,8 +361,8 @@ static const char *const others[] = {"fps/cylinder/cylinder.ini",
 
 TEST(every_character_has_tissue_or_is_refused_by_name)
 {
-    printf("%-34s %6s %6s %6s %5s %5s %6s %6s %8s %6s\n", "tissue of", "skin", "bone", "sphere", "free", "moved", "flat",
-           "folded", "smallest", "usual");
+    printf("%-34s %6s %6s %6s %5s %5s %6s %6s %8s %6s\n", "tissue of", "skin", "bone", "sphere", "free", "moved",
+           "flat", "folded", "smallest", "usual");
     for (int i = 0; i < TEST_CHARACTERS + SUP_COUNT(others); i++) {
         const char *name = i < TEST_CHARACTERS ? test_characters[i] : others[i - TEST_CHARACTERS];
         fixture f = fixture_rig(name, 0.5); /* of the built-in ones */

@@ -69,11 +69,11 @@ static void make_bones(body *b, const double chain[TUBE_BONES + 1])
     if (s == NULL || pieces == NULL) abort();
     for (int32_t k = 0; k < TUBE_BONES; k++)
         pieces[k] = (sup_bone_segment){.joint = k,
-                                     .child = k + 1 < TUBE_BONES ? k + 1 : -1,
-                                     .node_from = k,
-                                     .node_to = k + 1,
-                                     .from = sup_v3(chain[k], 0.0, 0.0),
-                                     .to = sup_v3(chain[k + 1], 0.0, 0.0)};
+                                       .child = k + 1 < TUBE_BONES ? k + 1 : -1,
+                                       .node_from = k,
+                                       .node_to = k + 1,
+                                       .from = sup_v3(chain[k], 0.0, 0.0),
+                                       .to = sup_v3(chain[k + 1], 0.0, 0.0)};
     for (int32_t v = 0; v < b->tissue.skin_count; v++) {
         sup_foot_point *foot = &b->tissue.foot_points[v];
         double x = nearest_on_bones(chain, at(b->tissue.skin, v), &foot->segment).x;

@@ -5,15 +5,17 @@
 
 static const sup_param params[SUP_ANATOMY_PARAM_COUNT] = {
     SUP_PROJECTIVE_PARAM_TABLE,
-    [SUP_ANATOMY_MUSCLE] = {"muscle", "", SUP_PARAM_FLOAT, 0.1, 20, 3, NULL, false, "Stiffness of muscle relative to fat."},
+    [SUP_ANATOMY_MUSCLE] = {"muscle", "", SUP_PARAM_FLOAT, 0.1, 20, 3, NULL, false,
+                            "Stiffness of muscle relative to fat."},
 };
 
 static const sup_method_inspection inspection = {.energy = sup_projective_energy, .inner = sup_projective_inner};
 
 const sup_method sup_method_anatomy = {
     .name = "anatomy",
-    .summary = "Projective skinning with layers of fat and muscle on bone surfaces, for characters with an anatomy: the "
-               "belly moves, the rib cage does not.",
+    .summary =
+        "Projective skinning with layers of fat and muscle on bone surfaces, for characters with an anatomy: the "
+        "belly moves, the rib cage does not.",
     .version = 2,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES | SUP_METHOD_LAYERS,
     .params = params,

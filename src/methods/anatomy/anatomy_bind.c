@@ -1,8 +1,8 @@
 /* anatomy_bind.c - surfaces under the simulated skin, from those of the character.
  *
- * Deviations from [komaritzan2022] section 4.3.3: the muscle surface is projected onto the line from skin to bone, at least
- * a tenth of its length from either end; and where the character does not specify the joint of a bone, it follows from
- * the influences of the skin over it. */
+ * Deviations from [komaritzan2022] section 4.3.3: the muscle surface is projected onto the line from skin to bone, at
+ * least a tenth of its length from either end; and where the character does not specify the joint of a bone, it follows
+ * from the influences of the skin over it. */
 #include "methods/anatomy/anatomy.h"
 
 #include "math/affine.h"
@@ -34,7 +34,8 @@ static int32_t attached_joint(const sup_rig *rig, int32_t vertex)
 /* A point of a surface under the skin, in rig space. */
 static sup_vec3d layer_point(const sup_rig *rig, int32_t primitive, const float *layer, int32_t vertex)
 {
-    return sup_affine_point(sup_affine_from_float(rig->primitive_bind[primitive]), sup_v3_load(layer + 3 * (size_t)vertex));
+    return sup_affine_point(sup_affine_from_float(rig->primitive_bind[primitive]),
+                            sup_v3_load(layer + 3 * (size_t)vertex));
 }
 
 static sup_result make_layers(const sup_bind_input *input, const sup_simulated_surface *surface, sup_arena *arena,

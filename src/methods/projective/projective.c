@@ -14,9 +14,8 @@ const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {SUP_PROJECT
 const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
     [SUP_PROJECTIVE_MAP_STIFFNESS] = {"stiffness", "", 0.05f, 20.0f, 1.0f, false,
                                       "Stiffness of the tissue, times the parameter."},
-    [SUP_PROJECTIVE_MAP_RIGID] =
-        {"rigid", "", 0.0f, 1.0f, 0.0f, true,
-         "Weight of linear blending; 1: rigid skin, such as a face or armour."},
+    [SUP_PROJECTIVE_MAP_RIGID] = {"rigid", "", 0.0f, 1.0f, 0.0f, true,
+                                  "Weight of linear blending; 1: rigid skin, such as a face or armour."},
     [SUP_PROJECTIVE_MAP_FREE] = {"free", "", 0.0f, 1.0f, 0.0f, false,
                                  "From 0.5 on tissue is not attached to the bones: trunk, tail or belly swing freely."},
     [SUP_PROJECTIVE_MAP_BONE_RADIUS] = {"bone_radius", "", 0.1f, 1.5f, 1.0f, false,

@@ -9,8 +9,8 @@
  *            system    assembly and factorisation                           solver/system.c
  *            contact   candidate pairs of self-collision                    contact/detect.c
  *            upsample  weights of the render mesh                           src/upsample
- *     step   joints -> anchors -> contact -> solver, at a fixed rate (projective_step.c); then upsample to the render mesh
- *            and removal of its crossings (src/untangle)
+ *     step   joints -> anchors -> contact -> solver, at a fixed rate (projective_step.c); then upsample to the render
+ *            mesh and removal of its crossings (src/untangle)
  *
  * Primitives that are not skin (props) and tangents are computed by linear blending first. */
 #ifndef SUP_METHODS_PROJECTIVE_PROJECTIVE_H

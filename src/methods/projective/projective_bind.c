@@ -48,9 +48,9 @@ static sup_result bind_tissue(binding *b, sup_error *error)
         sup_tissue_create(b->input->context, b->input->rig, &skin, &def, &b->skeleton, &b->tissue, &b->report, error);
     if (result == SUP_OK)
         sup_log(b->input->context, SUP_LOG_INFO,
-                "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d flat tets skipped.", b->tissue->skin_count,
-                3 * b->tissue->triangle_count * sup_tissue_layer_count(b->tissue), b->skeleton->segment_count,
-                b->report.free_bases, b->report.flat);
+                "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d flat tets skipped.",
+                b->tissue->skin_count, 3 * b->tissue->triangle_count * sup_tissue_layer_count(b->tissue),
+                b->skeleton->segment_count, b->report.free_bases, b->report.flat);
     return result;
 }
 

@@ -1,4 +1,5 @@
-/* projective_blend.c - linear blending of the simulated skin: anchors, rigid regions, velocity limits, extrapolation. */
+/* projective_blend.c - linear blending of the simulated skin: anchors, rigid regions, velocity limits,
+ * extrapolation. */
 #include "methods/projective/projective_state.h"
 
 #include "base/simd.h"

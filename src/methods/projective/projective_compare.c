@@ -1,6 +1,6 @@
-/* projective_compare.c - compares the solver with ten unaccelerated local-global iterations, on the same kernels and as a
- * scalar reference in double (solver_reference.h). All start every step of a motion from the same state. Tissue and bones
- * only: no external forces, no contact. */
+/* projective_compare.c - compares the solver with ten unaccelerated local-global iterations, on the same kernels and as
+ * a scalar reference in double (solver_reference.h). All start every step of a motion from the same state. Tissue and
+ * bones only: no external forces, no contact. */
 #include "methods/projective/projective.h"
 #include "solver/solver.h"
 #include "solver/solver_reference.h"
@@ -79,7 +79,8 @@ static sup_result evaluate_anchors(comparison *c, int32_t step)
 }
 
 /* One step of the solver; its objective is evaluated by the reference. */
-static sup_result step_solver(comparison *c, void *state, sup_solver_mode mode, sup_compare_solver *solver, double *objective)
+static sup_result step_solver(comparison *c, void *state, sup_solver_mode mode, sup_compare_solver *solver,
+                              double *objective)
 {
     stage_clock clock = {.milliseconds = c->input->milliseconds, .sum = solver->stage_ms};
     sup_solver_input input = {.anchors = c->anchors,

@@ -1,8 +1,9 @@
 /* projective_paint.c - painted maps (stiff, rigid and free tissue), attachment and velocity limits.
  *
- * Based on: [komaritzan2022] section 3.4.1 (regions without simulation, virtual bones: figure 3.21). Skin of a rigid region
- * is anchored at its position by linear blending; at the border of the region the result is blended, so that there is no
- * visible seam. Free tissue is shaped by the bones, but its bases are unknowns like those on cones, and lie deeper.
+ * Based on: [komaritzan2022] section 3.4.1 (regions without simulation, virtual bones: figure 3.21). Skin of a rigid
+ * region is anchored at its position by linear blending; at the border of the region the result is blended, so that
+ * there is no visible seam. Free tissue is shaped by the bones, but its bases are unknowns like those on cones, and lie
+ * deeper.
  *
  * Deviation from the thesis: momentum must not pull tissue off its bones. Tissue that swings slower than that of the
  * authors' human is made stiffer (tissue_attach.c), and all slow tissue gets a velocity limit (velocity_limit.h). */
@@ -15,8 +16,8 @@ static const float rigid_from = 0.999f; /* weight from which on the vertex is an
 static const float free_from = 0.5f;
 /* Lowest natural frequency of tissue that is not painted free: that of the authors' male. */
 static const double slowest_hertz = 2.2;
-/* Largest deflection by momentum, in thicknesses of the tissue; and deflection under an acceleration of 1 per step squared
- * below which tissue never gets that far and needs no limit. */
+/* Largest deflection by momentum, in thicknesses of the tissue; and deflection under an acceleration of 1 per step
+ * squared below which tissue never gets that far and needs no limit. */
 static const double max_deflection = 0.5, min_deflection = 0.02;
 static const double max_stiffening = 1e4; /* factor of the tissue's stiffness */
 
@@ -35,7 +36,7 @@ static float painted(const sup_bind_input *input, const sup_simulated_surface *s
 
 /* Weight of linear blending of a simulated vertex. */
 static float rigid_weight(const sup_bind_input *input, const sup_simulated_surface *s,
-                         const sup_projective_painted *paint, int32_t v)
+                          const sup_projective_painted *paint, int32_t v)
 {
     return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->close[v]);
 }
@@ -95,8 +96,8 @@ sup_result sup_projective_paint_radii(const sup_bind_input *input, sup_arena *ar
 }
 
 static sup_result attach(const sup_bind_input *input, const sup_simulated_surface *surface,
-                       const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_painted *paint,
-                       sup_error *error)
+                         const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_painted *paint,
+                         sup_error *error)
 {
     int32_t attached = 0, unattached = 0;
     sup_result result = sup_tissue_attach(input->context, skeleton, tissue, paint->fixed, &attached, error);
@@ -135,10 +136,10 @@ static sup_result stiffen(const sup_bind_input *input, const sup_simulated_surfa
 }
 
 /* The velocity limit of a vertex, 0 for none. With u its deflection under an acceleration of one unit per step squared,
- * tissue whose momentum moves it by r in every step ends at a deflection of r u: the limit of the deflection gives that of
- * r. */
-static double velocity_limit_length(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
-                           const sup_projective_painted *paint, int32_t v)
+ * tissue whose momentum moves it by r in every step ends at a deflection of r u: the limit of the deflection gives that
+ * of r. */
+static double velocity_limit_length(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                    const sup_tissue *tissue, const sup_projective_painted *paint, int32_t v)
 {
     const double *values = input->values;
     double step = SUP_PROJECTIVE_TIME_STEP, mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS];
@@ -150,8 +151,8 @@ static double velocity_limit_length(const sup_bind_input *input, const sup_simul
 }
 
 static sup_result store_velocity_limits(const sup_bind_input *input, const sup_simulated_surface *surface,
-                                const sup_tissue *tissue, const sup_projective_painted *paint,
-                                sup_model_builder *builder, sup_error *error)
+                                        const sup_tissue *tissue, const sup_projective_painted *paint,
+                                        sup_model_builder *builder, sup_error *error)
 {
     int32_t count = 0;
     for (int32_t v = 0; v < tissue->skin_count; v++)
@@ -220,9 +221,10 @@ sup_result sup_projective_paint_live(const sup_model *model, const sup_projectiv
     for (int64_t i = 0; values != NULL && i < bound_count; i++) {
         int32_t render = view->paint_vertex[bound_vertex[i]];
         if (bound_weight[i] >= rigid_from && values[render] < rigid_from)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.rigid", "rigid",
-                            "Vertex %d was bound rigid and cannot become soft: bind the character again with the new paint.",
-                            render);
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "paint.rigid", "rigid",
+                "Vertex %d was bound rigid and cannot become soft: bind the character again with the new paint.",
+                render);
     }
     *count = 0;
     for (int64_t i = 0; values == NULL && i < bound_count; i++) {

@@ -27,9 +27,9 @@ sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simu
                                      const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_arena *arena,
                                      sup_projective_painted *paint, sup_model_builder *builder, sup_error *error);
 
-/* Weights of linear blending of a live instance, for `values` [render vertices] of the map "rigid", NULL for those of the
- * bind: at most skin_count each of `vertex` and `weight`. Skin that was anchored in the solver at bind stays rigid: values
- * that would free it are refused. */
+/* Weights of linear blending of a live instance, for `values` [render vertices] of the map "rigid", NULL for those of
+ * the bind: at most skin_count each of `vertex` and `weight`. Skin that was anchored in the solver at bind stays rigid:
+ * values that would free it are refused. */
 sup_result sup_projective_paint_live(const sup_model *model, const sup_projective_view *view, const float *values,
                                      int32_t *vertex, float *weight, int32_t *count, sup_error *error);
 

@@ -1,8 +1,8 @@
 /* projective_step.c - one frame: steps of a fixed length until the frame is reached, then the render mesh.
  *
- * The simulation runs at its own rate, 60 steps a second: tissue moves the same at any frame rate. Each step has the pose
- * of its own time, interpolated between those of the frames around it. A frame between two steps shows the last one,
- * extrapolated by the motion of the joints since: the skin is never behind the skeleton. */
+ * The simulation runs at its own rate, 60 steps a second: tissue moves the same at any frame rate. Each step has the
+ * pose of its own time, interpolated between those of the frames around it. A frame between two steps shows the last
+ * one, extrapolated by the motion of the joints since: the skin is never behind the skeleton. */
 #include "methods/projective/projective_state.h"
 
 #include "contact/collider_contact.h"
@@ -20,17 +20,20 @@ enum {
 };
 /* Skin stays this far off colliders, and leaves a contact when it is that much farther; in mean edges of the skin. */
 static const float COLLIDER_GAP = 0.1f, COLLIDER_KEEP = 0.25f;
-/* Depth, in thicknesses of the tissue and an edge, to which a collider may penetrate the skin's position by linear blending
- * before its push is reduced, and at which it ends: skin is not pulled off bones that are inside a collider. */
+/* Depth, in thicknesses of the tissue and an edge, to which a collider may penetrate the skin's position by linear
+ * blending before its push is reduced, and at which it ends: skin is not pulled off bones that are inside a
+ * collider. */
 static const double COLLIDER_DEEP = 2.0, COLLIDER_DEEPEST = 4.0;
 
-/* With layers under the skin: starts their vertices where linear blending of the skin puts them. `scratch` [skin_count*3]. */
+/* With layers under the skin: starts their vertices where linear blending of the skin puts them. `scratch`
+ * [skin_count*3]. */
 static void reset_layers(sup_projective_state *s, const sup_mat34 *joints, float *scratch)
 {
     const sup_system *system = &s->view.system;
     int32_t skin = system->skin_count, end = system->vertex_count > 2 * skin ? system->vertex_count : 0;
     for (int32_t i = skin; i < end; i++) {
-        sup_projective_blend_point(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->place[i], scratch + 3 * (size_t)(i % skin));
+        sup_projective_blend_point(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->place[i],
+                                   scratch + 3 * (size_t)(i % skin));
         if ((i + 1) % skin == 0) sup_solver_put(system, at(s, s->at.solver), i + 1 - skin, skin, scratch);
     }
 }
@@ -70,7 +73,8 @@ static sup_result settle(sup_projective_state *s, const sup_step_input *input, c
                                .bones = sup_anchors_segment_ends(&s->view.anchors, at(s, s->at.anchor_state)),
                                .contacts = at(s, s->at.contacts)};
     sup_result result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, SETTLE_STEPS);
-    for (int32_t i = 0; result == SUP_OK && i < SETTLE_CONTACT_STEPS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0; i++) {
+    for (int32_t i = 0; result == SUP_OK && i < SETTLE_CONTACT_STEPS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
+         i++) {
         sup_projective_read_skin(s, joints);
         memcpy(at(s, s->at.extrapolated), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
         solver.contact_count = detect_contacts(s, input);
@@ -94,11 +98,12 @@ static sup_result put_at_rest(sup_projective_state *s, const sup_step_input *inp
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         sup_projective_blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
     for (int32_t i = 0; i < s->view.velocity_limit_count; i++)
-        sup_projective_blend_vertex(&s->view, now, s->view.velocity_limit_vertex[i], (float *)at(s, s->at.blended) + 3 * (size_t)i);
+        sup_projective_blend_vertex(&s->view, now, s->view.velocity_limit_vertex[i],
+                                    (float *)at(s, s->at.blended) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
-    sup_result result =
-        sup_solver_reset(context, &s->view.system, at(s, s->at.solver), sup_projective_max_contacts(&s->view), NULL, start, 0);
+    sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver),
+                                         sup_projective_max_contacts(&s->view), NULL, start, 0);
     reset_layers(s, now, start);
     s->rest_steps = 0;
     if (result == SUP_OK) result = settle(s, input, now);
@@ -165,7 +170,8 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
     return result == SUP_OK ? put_at_rest(s, input) : result;
 }
 
-/* Weight of the contact of a vertex with a collider: 1, or less where the collider penetrates the tissue to the bone. */
+/* Weight of the contact of a vertex with a collider: 1, or less where the collider penetrates the tissue to the
+ * bone. */
 static float collider_strength(sup_projective_state *s, const sup_solid *solid, int32_t v)
 {
     const sup_system *system = &s->view.system;
@@ -206,8 +212,8 @@ static int32_t touch_colliders(sup_projective_state *s, const sup_step_input *in
     return rows_found;
 }
 
-/* Contacts of the skin with itself and with colliders, detected at the pose and the collider transforms of the end of the
- * step: the skin is extrapolated to it first. */
+/* Contacts of the skin with itself and with colliders, detected at the pose and the collider transforms of the end of
+ * the step: the skin is extrapolated to it first. */
 static int32_t find_contacts(sup_projective_state *s, const sup_step_input *input, double t0, double t1)
 {
     bool touches_itself = input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
@@ -243,7 +249,8 @@ static void damp_at_rest(sup_projective_state *s)
     const sup_system *system = &s->view.system;
     const float *previous;
     if (!sup_rest_limits_steps(s->rest_steps)) return;
-    if (sup_rest_limit_begins(s->rest_steps)) sup_rest_damping_begin(system, &s->rest_damping, at(s, s->at.rest_damping));
+    if (sup_rest_limit_begins(s->rest_steps))
+        sup_rest_damping_begin(system, &s->rest_damping, at(s, s->at.rest_damping));
     float *now = sup_solver_step_ends(system, at(s, s->at.solver), &previous);
     sup_rest_damping_step(system, previous, now, s->active_contacts > 0, &s->rest_damping, at(s, s->at.rest_damping));
 }
@@ -257,8 +264,8 @@ static sup_result simulate(sup_projective_state *s, const sup_step_input *input,
         joints[j] = t1 < 1.0 ? sup_timestep_between(previous[j], now[j], t1) : now[j];
     sup_projective_evaluate_anchors(s, input->context, joints);
     end_stage(input, "anchors");
-    float damping = sup_rest_momentum_damping(s->rest_steps, s->active_contacts > 0,
-                                              (float)input->values[SUP_PROJECTIVE_DAMPING]);
+    float damping =
+        sup_rest_momentum_damping(s->rest_steps, s->active_contacts > 0, (float)input->values[SUP_PROJECTIVE_DAMPING]);
     const float *force = sup_projective_limit_velocity(s, input->context, joints, damping);
     end_stage(input, "velocity limits");
     int32_t contact_count = find_contacts(s, input, t0, t1);
@@ -357,12 +364,14 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
     for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
         pinned[touches[i].vertex] = 1;
     sup_untangle_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
-                        .held = pinned,
-                        .rest = view->start_rest,
-                        .gap = view->detect.gap,
-                        .offset = at(s, s->at.offset),
-                        .keep = !s->untangled ? 0.0f : keeps ? 1.0f : sup_untangle_decay(input->dt),
-                        .look = s->rest_steps != SUP_REST_ASLEEP};
+                            .held = pinned,
+                            .rest = view->start_rest,
+                            .gap = view->detect.gap,
+                            .offset = at(s, s->at.offset),
+                            .keep = !s->untangled ? 0.0f
+                                    : keeps       ? 1.0f
+                                                  : sup_untangle_decay(input->dt),
+                            .look = s->rest_steps != SUP_REST_ASLEEP};
     sup_untangle(input->context, &view->untangle, &def, at(s, s->at.untangle), out);
 }
 
@@ -380,10 +389,11 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
                  : sup_method_linear.step(&linear, at(s, s->at.linear), out);
     end_stage(input, "linear");
     if (result == SUP_OK)
-        result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.extrapolated), at(s, s->at.upsample), out);
+        result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.extrapolated), at(s, s->at.upsample),
+                                    out);
     end_stage(input, "upsample");
     bool untangles = result == SUP_OK && out->positions != NULL && input->values[SUP_PROJECTIVE_CONTACT] != 0.0 &&
-                 input->values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
+                     input->values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
     if (untangles) untangle(s, input, out);
     s->untangled = untangles;
     if (result == SUP_OK) sup_projective_move_to_world(s, out);

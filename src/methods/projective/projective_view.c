@@ -74,8 +74,8 @@ static sup_result open_velocity_limit(const sup_model *model, sup_projective_vie
     int32_t skin = view->system.skin_count;
     bool ok = view->velocity_limit_vertex != NULL && view->velocity_limit_length != NULL && count <= skin;
     for (int64_t i = 0; ok && i < count; i++)
-        ok = view->velocity_limit_vertex[i] >= 0 && view->velocity_limit_vertex[i] < skin && view->velocity_limit_length[i] > 0.0f &&
-             isfinite(view->velocity_limit_length[i]);
+        ok = view->velocity_limit_vertex[i] >= 0 && view->velocity_limit_vertex[i] < skin &&
+             view->velocity_limit_length[i] > 0.0f && isfinite(view->velocity_limit_length[i]);
     if (!ok) return fail_arrays(error, "velocity limits");
     view->velocity_limit_count = (int32_t)count;
     return SUP_OK;
@@ -94,12 +94,13 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
     if (result == SUP_OK) result = sup_upsample_open(model, SUP_PROJECTIVE_UPSAMPLE, &view->upsample, error);
     if (result == SUP_OK) result = sup_untangle_open(model, &view->untangle, error);
     if (result != SUP_OK) return result;
-    bool fits =
-        view->anchors.joint_count == view->joint_count &&
-        view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
-        view->detect.vertex_count == view->system.skin_count && view->detect.segment_count == view->anchors.segment_count &&
-        view->upsample.vertex_count == sup_model_vertex_count(model) &&
-        view->upsample.coarse_count == view->system.skin_count && view->untangle.coarse_count == view->system.skin_count;
+    bool fits = view->anchors.joint_count == view->joint_count &&
+                view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
+                view->detect.vertex_count == view->system.skin_count &&
+                view->detect.segment_count == view->anchors.segment_count &&
+                view->upsample.vertex_count == sup_model_vertex_count(model) &&
+                view->upsample.coarse_count == view->system.skin_count &&
+                view->untangle.coarse_count == view->system.skin_count;
     return fits ? SUP_OK : fail_arrays(error, "arrays");
 }
 

@@ -49,18 +49,19 @@ typedef struct sup_projective_view {
     const int32_t *start_joint; /* [skin_count*SUP_PROJECTIVE_INFLUENCES] */
     const float *start_weight;  /* same size; the weights of a vertex sum to 1 */
     const float *start_rest;    /* [skin_count*3] bind pose */
-    /* Skin that follows linear blending: anchored in the solver (first in the list of anchors), or blended by a weight. */
+    /* Skin that follows linear blending: anchored in the solver (first in the list of anchors), or blended by a
+     * weight. */
     int32_t fixed_count, rigid_count;
     const int32_t *fixed;        /* [fixed_count] skin vertex, ascending */
     const int32_t *rigid_vertex; /* [rigid_count]; an instance has its own copy */
-    const float *rigid_weight;    /* [rigid_count] of linear blending, in (0, 1] */
+    const float *rigid_weight;   /* [rigid_count] of linear blending, in (0, 1] */
     const int32_t *paint_vertex; /* [skin_count] render vertex whose painted values it takes */
     /* Skin vertices with a velocity limit relative to linear blending (velocity_limit.h). */
     int32_t velocity_limit_count;
     const int32_t *velocity_limit_vertex; /* [velocity_limit_count] skin vertex */
     const float *velocity_limit_length;   /* [velocity_limit_count] file units per step */
-    float size;                  /* of the character, file units */
-    float unit_metres;           /* 0 when unknown */
+    float size;                           /* of the character, file units */
+    float unit_metres;                    /* 0 when unknown */
 } sup_projective_view;
 
 /* Makes layers of tissue under the simulated skin, allocated from `arena`: method "anatomy". */
@@ -69,8 +70,8 @@ typedef sup_result sup_projective_layers(const sup_bind_input *input, const sup_
 sup_result sup_projective_bind_layered(const sup_bind_input *input, sup_projective_layers *make_layers,
                                        sup_model_builder *builder, sup_error *error);
 
-/* Calls `use` with the system definition of a bind with that input: for the reference solver, which is independent of the
- * model. */
+/* Calls `use` with the system definition of a bind with that input: for the reference solver, which is independent of
+ * the model. */
 typedef sup_result sup_projective_use(void *user, const sup_system_def *def, sup_error *error);
 sup_result sup_projective_with_system(const sup_bind_input *input, sup_projective_use *use, void *user,
                                       sup_error *error);
