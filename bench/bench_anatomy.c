@@ -1,10 +1,10 @@
-/* bench_anatomy - fits a template to all bodies of a folder of shapes, and says what came out.
+/* bench_anatomy - fits a template to all bodies of a folder of shapes and prints statistics.
  *
- *   bench_anatomy fit SHAPES TEMPLATE COMPOSITION [FIRST LAST STEP]   a line a body, then the whole
- *   bench_anatomy layers ...                                          the same without detailed bones and muscles
- *   bench_anatomy warp TEMPLATE                                       centres, time and error of the details' warp
+ *     bench_anatomy fit SHAPES TEMPLATE COMPOSITION [FIRST LAST STEP]   one line per body, then the totals
+ *     bench_anatomy layers ...                                          the same without organs
+ *     bench_anatomy warp TEMPLATE                                       centres, time and error of the organs' warp
  *
- * Masses are those that the composition tells from each shape. Runs on two threads. */
+ * Target masses are those that the composition predicts from each shape. Runs on two threads. */
 #include "anatomy/warp.h"
 #include "anatomy/layers.h"
 #include "supple/anatomy.h"
@@ -44,11 +44,11 @@ typedef struct bench {
     double *skin, *posed, *joints, *posed_joints, *coordinates;
 } bench;
 
-/* How far the fat layer is from what eq. 4.14 and the range allow, as a share of it: the 2 % of the issue. */
+/* Distance of the fat layer from what eq. 4.14 and the range allow, as a fraction of it; the limit is 2 %. */
 static double mass_miss(const sup_body_masses *m)
 {
-    double ratio = 1.1 / 0.9, excess = (m->fat - m->fat_asked) - ratio * (m->muscle - m->muscle_asked);
-    if (m->clamped) return fmin(fabs(m->fat - m->fat_least), fabs(m->fat - m->fat_most)) / fmax(1.0, m->fat);
+    double ratio = 1.1 / 0.9, excess = (m->fat - m->fat_target) - ratio * (m->muscle - m->muscle_target);
+    if (m->clamped) return fmin(fabs(m->fat - m->fat_min), fabs(m->fat - m->fat_max)) / fmax(1.0, m->fat);
     return fabs(excess / (1.0 + ratio * ratio)) / fmax(1.0, m->fat_layer * 0.9);
 }
 
@@ -83,11 +83,10 @@ static void fit_one(bench *b, int body, totals *sum)
     }
     double time = now() - began, miss = mass_miss(&fitted->masses);
     const sup_body_masses *m = &fitted->masses;
-    printf("%3d %s %.2f m  fat %5.1f asked %5.1f [%5.1f %5.1f]  muscle %5.1f asked %5.1f [%5.1f %5.1f]%s miss %.2f %%  "
-           "vat "
-           "%.1f  crossing %d inverted %d moved %d closed %d  alignment %.3f  %.2f s\n",
-           body, s->persons[body].sex == SUP_SEX_MALE ? "m" : "f", fitted->height, m->fat, m->fat_asked, m->fat_least,
-           m->fat_most, m->muscle, m->muscle_asked, m->muscle_least, m->muscle_most, m->clamped ? " clamped" : "",
+    printf("%3d %s %.2f m  fat %5.1f target %5.1f [%5.1f %5.1f]  muscle %5.1f target %5.1f [%5.1f %5.1f]%s miss %.2f "
+           "%%  vat %.1f  crossing %d inverted %d moved %d closed %d  alignment %.3f  %.2f s\n",
+           body, s->persons[body].sex == SUP_SEX_MALE ? "m" : "f", fitted->height, m->fat, m->fat_target, m->fat_min,
+           m->fat_max, m->muscle, m->muscle_target, m->muscle_min, m->muscle_max, m->clamped ? " clamped" : "",
            100.0 * miss, m->visceral, (int)fitted->crossings, (int)fitted->inverted, (int)fitted->moved,
            (int)fitted->closed, fitted->alignment, time);
     fflush(stdout);
@@ -122,9 +121,9 @@ static int bench_fit(bench *b, int argc, char **argv)
     if (b->skin == NULL || b->posed == NULL || b->joints == NULL || b->posed_joints == NULL || b->coordinates == NULL)
         return 1;
     double began = now();
-    if (b->anatomy->part_count > 0 && strcmp(argv[1], "fit") == 0)
+    if (b->anatomy->organ_count > 0 && strcmp(argv[1], "fit") == 0)
         must(sup_anatomy_warp_create(&b->context, b->anatomy, 0, 0, &b->warp, &error), &error);
-    printf("warp made in %.2f s, %d detail vertices\n", now() - began, (int)b->anatomy->detail_vertex_count);
+    printf("warp created in %.2f s, %d organ vertices\n", now() - began, (int)b->anatomy->detail_vertex_count);
     int first = argc > 5 ? atoi(argv[5]) : 0, last = argc > 6 ? atoi(argv[6]) : b->shapes->body_count;
     int step = argc > 7 ? atoi(argv[7]) : 1;
     for (int body = first; body < last && body<b->shapes->body_count; body += step> 0 ? step : 1)
@@ -147,7 +146,7 @@ static int bench_fit(bench *b, int argc, char **argv)
     return 0;
 }
 
-/* A smooth motion of the body with some detail in it, for the warp. */
+/* A smooth displacement of the body with some small-scale detail, to test the warp. */
 static void bend(const double *from, double *to)
 {
     to[0] = from[0] * 1.1 + 0.03 * sin(6.0 * from[1]);
@@ -193,8 +192,8 @@ static int bench_warp(bench *b, char **argv)
             worst = fmax(worst, miss);
             mean += miss / (double)n;
         }
-        printf("%5d centres: made in %.2f s, 145,000 vertices in %.3f s, at the surface's vertices mean %.4f mm, worst "
-               "%.3f mm\n",
+        printf("%5d centres: created in %.2f s, 145,000 vertices in %.3f s, at the surface's vertices mean %.4f mm, "
+               "worst %.3f mm\n",
                (int)made, created, applied, 1e3 * mean, 1e3 * worst);
         sup_warp_destroy(warp);
     }

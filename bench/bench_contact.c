@@ -1,10 +1,10 @@
-/* bench_contact.c - how fast contact is found: groups and boxes against hashing everything again in every step, which
- * is what [komaritzan2022] section 3.2.5 and [teschner2003] do, in the same run.
+/* bench_contact.c - time of contact detection: clusters and boxes against a hash grid that is rebuilt in every
+ * timestep, as in [komaritzan2022] section 3.2.5 and [teschner2003], in the same run.
  *
- *     bench_contact [seconds a row, default 0.5] [folder of the shared assets, default ../shared/assets]
+ *     bench_contact [seconds per measurement, default 0.5] [folder of the shared assets, default ../shared/assets]
  *
- * Times are the minimum over many repetitions; ratios are of minima. Poses are by linear blending: skin that was not
- * pushed out yet, so there is more contact than a simulation sees. */
+ * Times are the minimum over many repetitions; ratios are of minima. Poses are by linear blending without contact
+ * response, so there are more contacts than in a simulation. */
 #include "contact/contact_fixture.h"
 
 #include <time.h>
@@ -16,15 +16,15 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Vertices hashed into cells of 0.9 mean edges of the tetrahedra; tetrahedra ask the cells of their box. */
-typedef struct rehash {
+/* Vertices hashed into cells of 0.9 mean edges of the tetrahedra; tetrahedra query the cells of their box. */
+typedef struct hash_grid {
     const contact_fixture *f;
     int32_t bits, *head, *next;
     float cell;
-    int32_t hits;
-} rehash;
+    int32_t found;
+} hash_grid;
 
-static uint32_t cell_hash(const rehash *r, int32_t x, int32_t y, int32_t z)
+static uint32_t cell_hash(const hash_grid *r, int32_t x, int32_t y, int32_t z)
 {
     uint32_t h = (uint32_t)x * 73856093u ^ (uint32_t)y * 19349663u ^ (uint32_t)z * 83492791u;
     return h & ((1u << r->bits) - 1);
@@ -40,7 +40,7 @@ static void tet_point(const contact_fixture *f, int32_t point, float p[3])
     int32_t v = point - d->vertex_count;
     const float *from = f->ends + 6 * (size_t)d->foot_segment[v];
     for (int k = 0; k < 3; k++)
-        p[k] = from[k] + d->foot_at[v] * (from[3 + k] - from[k]);
+        p[k] = from[k] + d->foot_parameter[v] * (from[3 + k] - from[k]);
 }
 
 static float triple(const float *a, const float *b, const float *c)
@@ -62,9 +62,9 @@ static bool in_tet(float p[4][3], const float *x)
     return a > 0.0f && b > 0.0f && c > 0.0f && a + b + c < det;
 }
 
-static void run_rehash(void *data)
+static void run_hash_grid(void *data)
 {
-    rehash *r = data;
+    hash_grid *r = data;
     const sup_detect *d = &r->f->detect;
     memset(r->head, 0xff, sizeof(int32_t) << r->bits);
     for (int32_t v = 0; v < d->vertex_count; v++) {
@@ -74,7 +74,7 @@ static void run_rehash(void *data)
         r->next[v] = r->head[h];
         r->head[h] = v;
     }
-    r->hits = 0;
+    r->found = 0;
     for (int32_t t = 0; t < d->tet_count; t++) {
         const int32_t *tet = d->tets + 4 * (size_t)t;
         float p[4][3];
@@ -91,13 +91,13 @@ static void run_rehash(void *data)
                     for (int32_t v = r->head[cell_hash(r, x, y, z)]; v >= 0; v = r->next[v])
                         if (v != tet[0] && v != tet[1] && v != tet[2] && v != tet[3] &&
                             in_tet(p, r->f->skin + 3 * (size_t)v))
-                            r->hits++;
+                            r->found++;
     }
 }
 
-static rehash make_rehash(const contact_fixture *f)
+static hash_grid make_hash_grid(const contact_fixture *f)
 {
-    rehash r = {.f = f, .bits = 14};
+    hash_grid r = {.f = f, .bits = 14};
     const sup_detect *d = &f->detect;
     double sum = 0.0;
     for (int32_t t = 0; t < d->tet_count; t++)
@@ -117,86 +117,86 @@ static rehash make_rehash(const contact_fixture *f)
 typedef struct detect_run {
     contact_fixture *f;
     const sup_tasks *tasks;
-    int32_t rows;
+    int32_t contacts;
 } detect_run;
 
 static void run_detect(void *data)
 {
     detect_run *run = data;
-    run->rows = fixture_step(run->f, run->tasks);
+    run->contacts = fixture_step(run->f, run->tasks);
 }
 
-static double least_ms(void (*fn)(void *), void *work, double seconds)
+static double minimum_ms(void (*fn)(void *), void *work, double seconds)
 {
-    double least = INFINITY, begin = now_ms();
+    double minimum = INFINITY, begin = now_ms();
     for (int i = 0; i < 5 || now_ms() - begin < seconds * 1e3; i++) {
         double start = now_ms();
         fn(work);
-        least = fmin(least, now_ms() - start);
+        minimum = fmin(minimum, now_ms() - start);
     }
-    return least;
+    return minimum;
 }
 
-static void row(const char *name, contact_fixture *f, const sup_tasks *tasks, double seconds)
+static void measure_pose(const char *name, contact_fixture *f, const sup_tasks *tasks, double seconds)
 {
-    rehash r = make_rehash(f);
+    hash_grid r = make_hash_grid(f);
     detect_run one = {f, NULL, 0}, two = {f, tasks, 0};
     sup_detect_reset(&f->detect, f->state);
-    double hashed = least_ms(run_rehash, &r, seconds), single = least_ms(run_detect, &one, seconds);
-    double paired = least_ms(run_detect, &two, seconds);
-    printf("%-26s %6d %8d %6d %7.3f %7.3f %9.3f %7.1f\n", name, f->detect.vertex_count, f->detect.tet_count, two.rows,
-           single, paired, hashed, hashed / paired);
+    double hashed = minimum_ms(run_hash_grid, &r, seconds), single = minimum_ms(run_detect, &one, seconds);
+    double paired = minimum_ms(run_detect, &two, seconds);
+    printf("%-26s %6d %8d %8d %7.3f %7.3f %12.3f %7.1f\n", name, f->detect.vertex_count, f->detect.tet_count,
+           two.contacts, single, paired, hashed, hashed / paired);
     free(r.head);
     free(r.next);
 }
 
 /* The frame of a clip with the most contact. */
-static double fullest_time(contact_fixture *f, const sup_clip *clip)
+static double time_of_most_contact(contact_fixture *f, const sup_clip *clip)
 {
     double best = (double)clip->start;
-    int32_t most = -1;
+    int32_t maximum = -1;
     for (int i = 0; i <= 60; i++) {
         double time = (double)clip->start + (double)(clip->end - clip->start) * i / 60.0;
         fixture_clip(f, clip, time);
         sup_detect_reset(&f->detect, f->state);
-        int32_t rows = fixture_step(f, NULL);
-        if (rows > most) {
-            most = rows;
+        int32_t contacts = fixture_step(f, NULL);
+        if (contacts > maximum) {
+            maximum = contacts;
             best = time;
         }
     }
     return best;
 }
 
-static void rows_of_clip(const char *name, contact_fixture *f, const sup_clip *clip, const sup_tasks *tasks,
+static void measure_clip(const char *name, contact_fixture *f, const sup_clip *clip, const sup_tasks *tasks,
                          double seconds)
 {
     char text[64];
-    fixture_clip(f, clip, fullest_time(f, clip));
+    fixture_clip(f, clip, time_of_most_contact(f, clip));
     snprintf(text, sizeof text, "%s %s", name, clip->name);
-    row(text, f, tasks, seconds);
+    measure_pose(text, f, tasks, seconds);
 }
 
-static void male_rows(const char *assets, const sup_tasks *tasks, double seconds)
+static void measure_male(const char *assets, const sup_tasks *tasks, double seconds)
 {
     char mesh[512], skeleton[512];
     snprintf(mesh, sizeof mesh, "%s/fps/male/male_LR20.off", assets);
     snprintf(skeleton, sizeof skeleton, "%s/fps/male/male.skel", assets);
     FILE *file = fopen(mesh, "rb");
     if (file == NULL) {
-        printf("%s is not there: left out\n", mesh);
+        printf("%s does not exist: skipped\n", mesh);
         return;
     }
     fclose(file);
     contact_fixture f = fixture_load(mesh, skeleton);
     fixture_rest(&f);
-    row("male rest", &f, tasks, seconds);
+    measure_pose("male rest", &f, tasks, seconds);
     for (int i = 0; i < 6; i++) {
         sup_error error = {0};
         sup_clip *clip = NULL;
         snprintf(mesh, sizeof mesh, "%s/fps/male/male%d.anim", assets, i);
         fixture_must(sup_load_motion(NULL, mesh, NULL, f.character, NULL, &clip, &error), &error);
-        rows_of_clip("male", &f, clip, tasks, seconds);
+        measure_clip("male", &f, clip, tasks, seconds);
         sup_clip_destroy(clip);
     }
     fixture_free(&f);
@@ -209,11 +209,12 @@ int main(int argc, char **argv)
     sup_thread_pool *pool = NULL;
     fixture_must(sup_thread_pool_create(2, &pool, &error), &error);
     sup_tasks tasks = sup_thread_pool_tasks(pool);
-    printf("%-26s %6s %8s %6s %7s %7s %9s %7s\n", "pose", "skin", "tets", "rows", "1 ms", "2 ms", "rehash ms", "ratio");
-    male_rows(argc > 2 ? argv[2] : "../shared/assets", &tasks, seconds);
+    printf("%-26s %6s %8s %8s %7s %7s %12s %7s\n", "pose", "skin", "tets", "contacts", "1 ms", "2 ms", "hash grid ms",
+           "ratio");
+    measure_male(argc > 2 ? argv[2] : "../shared/assets", &tasks, seconds);
     contact_fixture f = fixture_scene("human", 1.0);
     for (int32_t i = 0; i < f.character->clip_count; i++)
-        rows_of_clip("human", &f, &f.character->clips[i], &tasks, seconds);
+        measure_clip("human", &f, &f.character->clips[i], &tasks, seconds);
     fixture_free(&f);
     sup_thread_pool_destroy(pool);
     return 0;

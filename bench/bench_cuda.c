@@ -1,9 +1,9 @@
-/* bench_cuda.c - a crowd on one GPU: time of a frame and its stages, objective beside it.
+/* bench_cuda.c - a crowd on one GPU: times of a frame and its stages, and the final objective.
  *
- *     bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat] [run N]
+ *     bench_cuda MALE_FOLDER [single] [N...] [linear] [dualquat] [run N]
  *
- * The folder is shared/assets/fps/male. Times are medians over the frames of its motions, after warm-up, by the device's
- * own clock. Beside them: how far the objective (eq. 2.12) ends above that of the CPU, which steps along. */
+ * MALE_FOLDER is shared/assets/fps/male. Times are medians over the frames of its clips, after warm-up, from device
+ * events. `single` also compares the objective (eq. 2.12) with that of the CPU. */
 #include "cuda/crowd.h"
 #include "supple/supple.h"
 
@@ -48,7 +48,7 @@ static male open_male(const char *folder)
     require(sup_rig_create(NULL, m.character, NULL, &m.rig, &e) == SUP_OK, "rig", &e);
     require(sup_bind(NULL, sup_method_find("projective"), m.rig, NULL, &m.model, &e) == SUP_OK, "bind", &e);
     require(sup_device_cuda_create(NULL, 0, &m.device, &e) == SUP_OK, "device", &e);
-    printf("%s; %d shown vertices\n", sup_device_name(m.device), (int)sup_model_vertex_count(m.model));
+    printf("%s; %d render vertices\n", sup_device_name(m.device), (int)sup_model_vertex_count(m.model));
     return m;
 }
 
@@ -62,7 +62,7 @@ static sup_crowd *open_crowd(const male *m, const sup_model *model, int32_t coun
     return crowd;
 }
 
-/* Every instance its own clip, time and speed. */
+/* Each instance gets its own clip, start time and speed. */
 static void play_all(const male *m, sup_crowd *crowd)
 {
     sup_error e = {0};
@@ -101,7 +101,7 @@ static times time_frames(sup_crowd *crowd, int32_t frames)
     float *ms = calloc((size_t)frames, sizeof *ms);
     for (int32_t i = 0; i < WARM_UP; i++)
         require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
-    for (int32_t i = 0; i <= frames; i++) { /* queued without waiting: a frame begins where the last one ended */
+    for (int32_t i = 0; i <= frames; i++) { /* queued without waiting: a frame starts when the previous one ends */
         sup_cuda_event_create(&event[i]);
         if (i > 0) require(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &e) == SUP_OK, "step", &e);
         sup_cuda_event_record(event[i], stream);
@@ -116,44 +116,44 @@ static times time_frames(sup_crowd *crowd, int32_t frames)
     return t;
 }
 
-/* A stage of a step, on the device's stream. */
-enum { STAGE_POSE, STAGE_ANCHORS, STAGE_DETECT, STAGE_SOLVER, STAGE_SKIN, STAGE_SHOW, STAGE_PART, STAGES };
+/* Stages of a step, on the device stream. */
+enum { STAGE_POSE, STAGE_ANCHORS, STAGE_DETECT, STAGE_SOLVER, STAGE_SKIN, STAGE_RENDER_MESH, STAGE_UNTANGLE, STAGES };
 
 static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
 {
     const sup_gpu_system *system = &crowd->system;
     const sup_gpu_state *state = &crowd->state;
     const float *pose = crowd->joints.pose;
-    int bad = 0;
+    int errors = 0;
     if (stage == STAGE_POSE) {
-        bad |= sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, system, state, stream);
+        errors |= sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, system, state, stream);
     } else if (stage == STAGE_ANCHORS) {
-        bad |= sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &state->progress->phase, sizeof(sup_gpu_progress),
-                                    state->anchors, state->bend, stream);
-        bad |= sup_gpu_prepare(system, state, &crowd->body, pose, stream);
+        errors |= sup_gpu_anchors_step(&crowd->anchors, &crowd->joints, &state->progress->phase,
+                                       sizeof(sup_gpu_progress), state->anchors, state->anchor_acceleration, stream);
+        errors |= sup_gpu_prepare(system, state, &crowd->body, pose, stream);
     } else if (stage == STAGE_DETECT && crowd->graph_solves > 0) {
-        bad |= sup_gpu_extrapolate(system, state, &crowd->body, pose, stream);
-        bad |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
-        bad |= sup_gpu_list_rows(system, state, stream);
+        errors |= sup_gpu_extrapolate(system, state, &crowd->body, pose, stream);
+        errors |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
+        errors |= sup_gpu_list_rows(system, state, stream);
     } else if (stage == STAGE_SOLVER) {
-        bad |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_solves, stream);
+        errors |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_solves, stream);
     } else if (stage == STAGE_SKIN) {
-        bad |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
-    } else if (stage == STAGE_SHOW) {
-        bad |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
-                                 stream);
-        bad |= sup_gpu_render_mesh(&crowd->upsample, state, false, &crowd->out, stream);
-    } else if (stage == STAGE_PART && crowd->graph_solves > 0) {
-        bad |= sup_gpu_untangle_step(&crowd->part, state, &crowd->out, stream);
+        errors |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
+    } else if (stage == STAGE_RENDER_MESH) {
+        errors |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
+                                    stream);
+        errors |= sup_gpu_render_mesh(&crowd->upsample, state, false, &crowd->out, stream);
+    } else if (stage == STAGE_UNTANGLE && crowd->graph_solves > 0) {
+        errors |= sup_gpu_untangle_step(&crowd->part, state, &crowd->out, stream);
     }
-    return bad;
+    return errors;
 }
 
-enum { STAGE_FRAMES = 60, STAGE_MOST = STAGE_FRAMES * CLIPS };
+enum { STAGE_FRAMES = 60, STAGE_LIMIT = STAGE_FRAMES * CLIPS };
 
-/* Times of stages in frames that were launched stage by stage, which takes a little longer than a graph. */
+/* Times of the stages; launching them one by one takes slightly longer than the graph of a step. */
 typedef struct stage_times {
-    float ms[STAGES + 2][STAGE_MOST]; /* the last two: detection and solver, which others call a step, and all */
+    float ms[STAGES + 2][STAGE_LIMIT]; /* the last two: detection and solver (a step in the literature), and the sum */
     int32_t count, failures;
 } stage_times;
 
@@ -180,9 +180,9 @@ static void time_stages(sup_crowd *crowd, stage_times *to)
 
 static void print_stages(stage_times *t)
 {
-    static const char *const names[STAGES + 2] = {"pose", "anchors",           "detect", "solver", "skin", "show",
-                                                  "part", "detect and solver", "all"};
-    printf("      stages, median ms (ninetieth):");
+    static const char *const names[STAGES + 2] = {
+        "pose", "anchors", "detect", "solver", "skin", "render mesh", "untangle", "detect and solver", "all"};
+    printf("      stages, median ms (90th percentile):");
     for (int32_t k = 0; k < STAGES + 2; k++) {
         times all = sort_times(t->ms[k], t->count);
         printf(" %s %.4f (%.4f)", names[k], (double)all.median, (double)all.ninetieth);
@@ -191,9 +191,9 @@ static void print_stages(stage_times *t)
     fflush(stdout);
 }
 
-/* What a crowd is asked for. */
+/* Live parameters of a crowd. */
 typedef struct setting {
-    double iterations, contact, fast, left; /* left: what crosses is not parted */
+    double iterations, contact, fast, no_untangle; /* no_untangle: skip untangling */
 } setting;
 
 static void set_all(sup_crowd *crowd, setting to)
@@ -202,18 +202,19 @@ static void set_all(sup_crowd *crowd, setting to)
     require(sup_crowd_set(crowd, -1, "iterations", to.iterations, &e) == SUP_OK, "iterations", &e);
     require(sup_crowd_set(crowd, -1, "contact", to.contact, &e) == SUP_OK, "contact", &e);
     require(sup_crowd_set(crowd, -1, "fast", to.fast, &e) == SUP_OK, "fast", &e);
-    require(sup_crowd_set(crowd, -1, "untangle", to.left != 0.0 ? 0.0 : 1.0, &e) == SUP_OK, "untangle", &e);
+    require(sup_crowd_set(crowd, -1, "untangle", to.no_untangle != 0.0 ? 0.0 : 1.0, &e) == SUP_OK, "untangle", &e);
 }
 
 /* --- Objective --- */
 
-typedef struct verdict {
+typedef struct comparison {
     int32_t steps, iterations, rejected;
-    double worst, apart; /* objective above the CPU's, and farthest vertex of the skins, in sizes */
-} verdict;
+    double worst, distance; /* relative objective above the CPU; largest vertex distance / character size */
+} comparison;
 
-/* A clip on the device and on the CPU, which goes on until float positions cannot tell: the objectives of both. */
-static void judge_clip(const male *m, sup_crowd *crowd, const sup_clip *clip, setting to, int32_t frames, verdict *v)
+/* Steps a clip on the device and on the CPU, which iterates to float precision, and compares their objectives. */
+static void compare_clip(const male *m, sup_crowd *crowd, const sup_clip *clip, setting to, int32_t frames,
+                         comparison *v)
 {
     sup_error e = {0};
     sup_pose *pose = NULL;
@@ -240,26 +241,31 @@ static void judge_clip(const male *m, sup_crowd *crowd, const sup_clip *clip, se
         v->rejected += report.rejected;
         require(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = other}, &e) == SUP_OK, "read", &e);
         for (size_t i = 0; i < n; i++)
-            v->apart = fmax(v->apart, fabs((double)skin[i] - (double)other[i]) / (double)m->rig->size);
+            v->distance = fmax(v->distance, fabs((double)skin[i] - (double)other[i]) / (double)m->rig->size);
     }
     sup_instance_destroy(instance);
     sup_pose_destroy(pose);
     free(skin), free(other);
 }
 
-static void bench_alone(const male *m)
+static void bench_single(const male *m)
 {
     sup_error e = {0};
     sup_crowd *crowd = open_crowd(m, m->model, 1);
-    printf("one character: %d unknowns, %d parts, top %d, %d slots, %d seats; %d kB of shared memory\n",
-           (int)crowd->system.unknown_count, (int)crowd->system.part_count, (int)crowd->system.top_count,
-           (int)crowd->system.slot_count, (int)crowd->system.seat_count,
+    printf("one character: %d unknowns, %d subdomains, Schur complement %d, %d slots, %d region slots; %d kB of shared "
+           "memory\n",
+           (int)crowd->system.unknown_count, (int)crowd->system.subdomain_count, (int)crowd->system.separator_count,
+           (int)crowd->system.slot_count, (int)crowd->system.region_slot_count,
            (int)(sup_gpu_local_shared(&crowd->system) >> 10));
-    static const setting settings[] = {{.iterations = 0}, {.iterations = 5},         {.iterations = 10},
-                                       {.contact = 1},    {.contact = 1, .left = 1}, {.iterations = 3, .contact = 1}};
+    static const setting settings[] = {{.iterations = 0},
+                                       {.iterations = 5},
+                                       {.iterations = 10},
+                                       {.contact = 1},
+                                       {.contact = 1, .no_untangle = 1},
+                                       {.iterations = 3, .contact = 1}};
     for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         static stage_times stages;
-        verdict v = {.worst = -1.0};
+        comparison v = {.worst = -1.0};
         times t = {0}, all = {0};
         stages = (stage_times){0};
         set_all(crowd, settings[k]);
@@ -272,12 +278,12 @@ static void bench_alone(const male *m)
             all.ninetieth += t.ninetieth / (float)m->clip_count;
             time_stages(crowd, &stages);
             if (settings[k].iterations > 5.0) continue;
-            judge_clip(m, crowd, m->clips[clip], settings[k], 96, &v);
+            compare_clip(m, crowd, m->clips[clip], settings[k], 96, &v);
         }
-        printf("  iterations %2.0f, contact %.0f, parting %d: %.4f ms a frame [%.4f, %.4f]; in %d steps objective at "
-               "worst %.2e above the CPU's, skins %.2e apart; iterations %.2f, rejected %.3f\n",
-               settings[k].iterations, settings[k].contact, settings[k].left == 0.0, (double)all.median,
-               (double)all.tenth, (double)all.ninetieth, (int)v.steps, v.worst, v.apart,
+        printf("  iterations %2.0f, contact %.0f, untangle %d: %.4f ms per frame [%.4f, %.4f]; %d steps: objective at "
+               "most %.2e above the CPU, skin distance %.2e; iterations %.2f, rejected %.3f\n",
+               settings[k].iterations, settings[k].contact, settings[k].no_untangle == 0.0, (double)all.median,
+               (double)all.tenth, (double)all.ninetieth, (int)v.steps, v.worst, v.distance,
                v.steps > 0 ? (double)v.iterations / v.steps : 0.0, v.steps > 0 ? (double)v.rejected / v.steps : 0.0);
         print_stages(&stages);
     }
@@ -291,22 +297,23 @@ static void bench_crowd(const male *m, int32_t count)
                                        {.iterations = 5},
                                        {.iterations = 2, .fast = 1},
                                        {.contact = 1},
-                                       {.contact = 1, .left = 1},
+                                       {.contact = 1, .no_untangle = 1},
                                        {.iterations = 3, .contact = 1},
                                        {.contact = 1, .fast = 1},
                                        {.iterations = 3, .contact = 1, .fast = 1},
-                                       {.iterations = 3, .contact = 1, .fast = 1, .left = 1},
-                                       {.iterations = 2, .contact = 1, .fast = 1, .left = 1}};
+                                       {.iterations = 3, .contact = 1, .fast = 1, .no_untangle = 1},
+                                       {.iterations = 2, .contact = 1, .fast = 1, .no_untangle = 1}};
     for (int32_t k = 0; k < (int32_t)(sizeof settings / sizeof *settings); k++) {
         set_all(crowd, settings[k]);
         static stage_times stages;
-        play_all(m, crowd); /* settled as it is asked for: skin does not begin in other skin */
+        play_all(m, crowd); /* reset with these settings: the start state has no self-intersections */
         times t = time_frames(crowd, 60);
-        printf("  %d characters, iterations %.0f, contact %.0f, fast %.0f, parting %d: %.3f ms a frame [%.3f, %.3f], "
-               "%.2f us a character; %d MB\n",
-               (int)count, settings[k].iterations, settings[k].contact, settings[k].fast, settings[k].left == 0.0,
-               (double)t.median, (double)t.tenth, (double)t.ninetieth, (double)t.median * 1e3 / count,
-               (int)(crowd->allocated >> 20));
+        printf(
+            "  %d characters, iterations %.0f, contact %.0f, fast %.0f, untangle %d: %.3f ms per frame [%.3f, %.3f], "
+            "%.2f us per character; %d MB\n",
+            (int)count, settings[k].iterations, settings[k].contact, settings[k].fast, settings[k].no_untangle == 0.0,
+            (double)t.median, (double)t.tenth, (double)t.ninetieth, (double)t.median * 1e3 / count,
+            (int)(crowd->allocated >> 20));
         stages = (stage_times){0};
         time_stages(crowd, &stages);
         print_stages(&stages);
@@ -314,7 +321,7 @@ static void bench_crowd(const male *m, int32_t count)
     sup_crowd_destroy(crowd);
 }
 
-/* A frame with contact, after some others, for a profiler: ncu --profile-from-start off. */
+/* Profiles one frame with contact, after warm-up: ncu --profile-from-start off. */
 static void run_frames(const male *m, int32_t count)
 {
     sup_error e = {0};
@@ -329,7 +336,7 @@ static void run_frames(const male *m, int32_t count)
     sup_crowd_destroy(crowd);
 }
 
-static void bench_classic(const male *m, const char *method, int32_t count)
+static void bench_kinematic(const male *m, const char *method, int32_t count)
 {
     sup_error e = {0};
     sup_model *model = NULL;
@@ -337,7 +344,7 @@ static void bench_classic(const male *m, const char *method, int32_t count)
     sup_crowd *crowd = open_crowd(m, model, count);
     play_all(m, crowd);
     times t = time_frames(crowd, 100);
-    printf("  %d characters, %s: %.3f ms a frame, %.3f us a character\n", (int)count, method, (double)t.median,
+    printf("  %d characters, %s: %.3f ms per frame, %.3f us per character\n", (int)count, method, (double)t.median,
            (double)t.median * 1e3 / count);
     sup_crowd_destroy(crowd);
     sup_model_destroy(model);
@@ -346,20 +353,20 @@ static void bench_classic(const male *m, const char *method, int32_t count)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "bench_cuda MALE_FOLDER [alone] [N...] [linear] [dualquat] [run N]\n");
+        fprintf(stderr, "bench_cuda MALE_FOLDER [single] [N...] [linear] [dualquat] [run N]\n");
         return 1;
     }
     male m = open_male(argv[1]);
     for (int i = 2; i < argc; i++) {
         int32_t count = (int32_t)strtol(argv[i], NULL, 10);
-        if (strcmp(argv[i], "alone") == 0)
-            bench_alone(&m);
+        if (strcmp(argv[i], "single") == 0)
+            bench_single(&m);
         else if (strcmp(argv[i], "run") == 0 && i + 1 < argc)
             run_frames(&m, (int32_t)strtol(argv[++i], NULL, 10));
         else if (count > 0)
             bench_crowd(&m, count);
         else
-            bench_classic(&m, argv[i], 1000);
+            bench_kinematic(&m, argv[i], 1000);
         fflush(stdout);
     }
     sup_device_destroy(m.device);

@@ -16,7 +16,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Index of a point on the surface of a grid of (k+1)^3 points; `ids` remembers those that have one. */
+/* Index of a point on the surface of a grid of (k+1)^3 points; `ids` caches those that have one. */
 static int32_t surface_vertex(int32_t k, int32_t *ids, int32_t *count, int32_t x, int32_t y, int32_t z)
 {
     int32_t *id = &ids[(x * (k + 1) + y) * (k + 1) + z];
@@ -129,7 +129,7 @@ static sup_csr square_system(const sup_csr *l, double scale)
     return m;
 }
 
-/* The solve a textbook would write: one right-hand side, one entry of L after the other, float. */
+/* Textbook solve: one right-hand side, one entry of L after the other, float. */
 typedef struct scalar_factor {
     int64_t *first;
     int32_t *row;

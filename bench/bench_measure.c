@@ -1,6 +1,7 @@
-/* bench_measure.c - how fast a skin is measured: crossing pairs against brute force in the same run, and whole frames.
+/* bench_measure.c - times of the quality metrics: crossing triangle pairs versus brute force in the same run, and all
+ * metrics of a frame.
  *
- *     bench_measure [scene, default human] [resolution, default 0.5: about 20,000 triangles] */
+ *     bench_measure [SCENE, default human] [RESOLUTION, default 0.5: about 20,000 triangles] */
 #include "geometry/predicates.h"
 #include "measure/measurer.h"
 #include "supple/supple.h"
@@ -22,7 +23,7 @@ static void stop(const char *what)
     exit(1);
 }
 
-/* Every pair of triangles, with the boxes of both looked at first. */
+/* Tests every pair of triangles, with a bounding box test first. */
 static int32_t brute_force(const sup_rig *rig, const float *positions)
 {
     int32_t crossing = 0;
@@ -30,15 +31,15 @@ static int32_t brute_force(const sup_rig *rig, const float *positions)
         for (int32_t b = a + 1; b < rig->skin_triangle_count; b++) {
             const int32_t *ta = rig->skin_triangles + 3 * (size_t)a, *tb = rig->skin_triangles + 3 * (size_t)b;
             const float *p[3], *q[3];
-            bool shared = false, apart = false;
+            bool shared = false, disjoint = false;
             for (int i = 0; i < 3; i++) {
                 p[i] = positions + 3 * (size_t)ta[i];
                 q[i] = positions + 3 * (size_t)tb[i];
             }
-            for (int k = 0; k < 3 && !apart; k++)
-                apart = fminf(fminf(p[0][k], p[1][k]), p[2][k]) > fmaxf(fmaxf(q[0][k], q[1][k]), q[2][k]) ||
-                        fminf(fminf(q[0][k], q[1][k]), q[2][k]) > fmaxf(fmaxf(p[0][k], p[1][k]), p[2][k]);
-            if (apart) continue;
+            for (int k = 0; k < 3 && !disjoint; k++)
+                disjoint = fminf(fminf(p[0][k], p[1][k]), p[2][k]) > fmaxf(fmaxf(q[0][k], q[1][k]), q[2][k]) ||
+                           fminf(fminf(q[0][k], q[1][k]), q[2][k]) > fmaxf(fmaxf(p[0][k], p[1][k]), p[2][k]);
+            if (disjoint) continue;
             for (int i = 0; i < 9; i++)
                 shared = shared || ta[i / 3] == tb[i % 3];
             crossing += !shared && sup_triangles_meet(p, q) ? 1 : 0;
@@ -46,14 +47,14 @@ static int32_t brute_force(const sup_rig *rig, const float *positions)
     return crossing;
 }
 
-static void pose_skin(const sup_character *character, const sup_rig *rig, double part, float *skin)
+static void pose_skin(const sup_character *character, const sup_rig *rig, double fraction, float *skin)
 {
     sup_pose *pose = NULL;
     sup_error error;
     const sup_clip *clip = &character->clips[0];
     double *positions = calloc(3 * (size_t)rig->vertex_count, sizeof *positions);
-    if (positions == NULL || sup_pose_create(NULL, character, &pose, &error) != SUP_OK) stop("a pose");
-    sup_pose_sample(character, clip, clip->start + part * (clip->end - clip->start), pose);
+    if (positions == NULL || sup_pose_create(NULL, character, &pose, &error) != SUP_OK) stop("pose");
+    sup_pose_sample(character, clip, clip->start + fraction * (clip->end - clip->start), pose);
     if (sup_reference_skin(NULL, rig, pose, false, positions, NULL) != SUP_OK) stop("skinning");
     for (int32_t v = 0; v < rig->skin_vertex_count; v++)
         for (int k = 0; k < 3; k++)
@@ -64,30 +65,30 @@ static void pose_skin(const sup_character *character, const sup_rig *rig, double
 
 int main(int argc, char **argv)
 {
-    enum { POSES = 9, ROUNDS = 5 };
+    enum { POSES = 9, REPETITIONS = 5 };
     const char *scene = argc > 1 ? argv[1] : "human";
     sup_character *character = NULL;
     sup_rig *rig = NULL;
     sup_rig_surface *surface = NULL;
     sup_measurer *measurer = NULL;
     sup_error error;
-    if (sup_scene_create(NULL, scene, argc > 2 ? atof(argv[2]) : 0.5, &character, &error) != SUP_OK) stop("the scene");
-    if (sup_rig_create(NULL, character, NULL, &rig, &error) != SUP_OK) stop("the rig");
-    if (sup_rig_surface_create(NULL, rig, &surface, &error) != SUP_OK) stop("the surface");
+    if (sup_scene_create(NULL, scene, argc > 2 ? atof(argv[2]) : 0.5, &character, &error) != SUP_OK) stop("scene");
+    if (sup_rig_create(NULL, character, NULL, &rig, &error) != SUP_OK) stop("rig");
+    if (sup_rig_surface_create(NULL, rig, &surface, &error) != SUP_OK) stop("surface");
     double began = now_ms();
-    if (sup_measurer_create(NULL, &surface->surface, &measurer, &error) != SUP_OK) stop("the measurer");
+    if (sup_measurer_create(NULL, &surface->surface, &measurer, &error) != SUP_OK) stop("measurer");
     double made = now_ms() - began;
     float *skin = calloc(3 * (size_t)rig->skin_vertex_count, sizeof *skin);
     if (skin == NULL) stop("memory");
-    printf("%s: %d triangles, one thread; measurer made in %.1f ms\n", scene, rig->skin_triangle_count, made);
-    printf("%6s %9s %13s %13s %13s %10s\n", "pose", "pairs", "crossings ms", "all ms", "brute ms", "times");
+    printf("%s: %d triangles, one thread; measurer created in %.1f ms\n", scene, rig->skin_triangle_count, made);
+    printf("%6s %9s %13s %13s %13s %10s\n", "pose", "pairs", "crossings ms", "all ms", "brute ms", "speedup");
     for (int i = 0; i < POSES; i++) {
         double contact = INFINITY, all = INFINITY;
         sup_frame_measure frame = {0};
         pose_skin(character, rig, (double)i / (POSES - 1), skin);
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int repetition = 0; repetition < REPETITIONS; repetition++) {
             began = now_ms();
-            if (sup_measurer_frame(measurer, skin, &frame, NULL) != SUP_OK) stop("a frame");
+            if (sup_measurer_frame(measurer, skin, &frame, NULL) != SUP_OK) stop("frame");
             all = fmin(all, now_ms() - began);
             began = now_ms();
             if (sup_measure_contact(measurer, &frame) != SUP_OK) stop("contact");
@@ -95,12 +96,12 @@ int main(int argc, char **argv)
         }
         printf("%6.3f %9d %13.2f %13.2f", (double)i / (POSES - 1), frame.intersections + frame.rest_intersections,
                contact, all);
-        if (i % 4 == 0) { /* brute force takes long: three poses are enough */
+        if (i % 4 == 0) { /* brute force is slow: only three poses */
             began = now_ms();
             int32_t pairs = brute_force(rig, skin);
             double brute = now_ms() - began;
             printf(" %13.1f %9.0fx", brute, brute / contact);
-            if (pairs != frame.intersections + frame.rest_intersections) stop("agreement with brute force");
+            if (pairs != frame.intersections + frame.rest_intersections) stop("comparison with brute force");
         }
         printf("\n");
     }

@@ -1,7 +1,7 @@
-/* bench_pipeline.c - the whole road on the built-in human: what a person waits for. Best of several rounds.
+/* bench_pipeline.c - end-to-end times on the built-in human: scene, rig, bake, load. Minimum of several repetitions.
  *
- * Asked for: a 3 MB GLB loaded in 50 ms; 300 frames of about 20,000 vertices baked with linear blending, writing
- * included, in 2 s. */
+ * Targets: load a 3 MB GLB in 50 ms; bake 300 frames of about 20,000 vertices with linear blend skinning, including the
+ * output file, in 2 s. */
 #include "supple/supple.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { ROUNDS = 5, BAKED_FRAMES = 300, SMALL_FRAMES = 6 };
+enum { REPETITIONS = 5, BAKED_FRAMES = 300, SMALL_FRAMES = 6 };
 
 static double now_ms(void)
 {
@@ -68,7 +68,7 @@ static double best_of(void (*work)(job *, sup_error *), job *j)
 {
     double best = 1e30;
     sup_error error = {0};
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < REPETITIONS; i++) {
         double start = now_ms();
         work(j, &error);
         double ms = now_ms() - start;
@@ -87,8 +87,8 @@ int main(void)
     must(sup_scene_create(&j.context, "human", 1.0, &j.human, &error), &error);
     const sup_clip *clip = &j.human->clips[0];
     printf("scene:human, %d vertices, %d threads, best of %d\n", (int)j.human->vertex_count,
-           (int)j.context.tasks.worker_count, ROUNDS);
-    printf("make the scene                %9.1f ms\n", best_of(make_scene, &j));
+           (int)j.context.tasks.worker_count, REPETITIONS);
+    printf("create the scene              %9.1f ms\n", best_of(make_scene, &j));
     printf("rig                           %9.1f ms\n", best_of(make_rig, &j));
     j.def.method = sup_method_find("linear");
     j.def.fps = (double)BAKED_FRAMES / ((double)clip->end - (double)clip->start);
@@ -98,14 +98,14 @@ int main(void)
         j.path = endings[i];
         double ms = best_of(bake, &j);
         printf("bake %d frames to %s   %9.1f ms, %.1f MB%s\n", BAKED_FRAMES, i == 0 ? ".glb" : ".pc2", ms,
-               megabytes(j.path), i == 0 ? "; asked for: 2000 ms" : "");
+               megabytes(j.path), i == 0 ? "; target: 2000 ms" : "");
         remove(j.path);
     }
     j.path = "bench_pipeline_small.glb";
     j.def.frame_count = SMALL_FRAMES;
     bake(&j, &error);
     double size = megabytes(j.path), ms = best_of(load, &j);
-    printf("load a .glb of %.1f MB         %9.2f ms; asked for: 50 ms for 3 MB\n", size, ms);
+    printf("load a .glb of %.1f MB         %9.2f ms; target: 50 ms for 3 MB\n", size, ms);
     remove(j.path);
     sup_character_destroy(j.human);
     sup_thread_pool_destroy(pool);

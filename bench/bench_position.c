@@ -57,9 +57,9 @@ static double time_reference(block *b)
 {
     sup_pbd_reference *reference;
     sup_pbd_regions regions = sup_pbd_regions_of(&b->pbd, b->state);
-    double *rows = calloc((size_t)b->pbd.row_count * 4, sizeof(double)), best = 1e30;
+    double *rows = calloc((size_t)b->pbd.slot_count * 4, sizeof(double)), best = 1e30;
     block_pose(b, 0.0, sup_affine_identity());
-    for (int32_t i = 0; i < 4 * b->pbd.row_count; i++)
+    for (int32_t i = 0; i < 4 * b->pbd.slot_count; i++)
         rows[i] = (double)b->guide[i];
     if (sup_pbd_reference_create(&b->pbd, rows, &regions, &reference, NULL) != SUP_OK) exit(1);
     for (int32_t i = 0; i < 8; i++) {
@@ -76,7 +76,7 @@ static double time_reference(block *b)
 /* Bytes that an iteration reads and writes, and its floating point operations. */
 static void count_work(const sup_pbd *s, double *bytes, double *flops)
 {
-    double tets = s->volume_batches * 16.0, edges = s->stretch_batches * 16.0, rows = s->row_count;
+    double tets = s->volume_batches * 16.0, edges = s->stretch_batches * 16.0, rows = s->slot_count;
     *bytes = tets * (16 + 4 + 4 * 4 + 4 * 32) + edges * (8 + 4 + 3 * 4 + 2 * 32) + rows * (16 * 3 + 12);
     *flops = tets * 104.0 + edges * 31.0 + rows * 25.0;
 }
@@ -89,7 +89,7 @@ static void bench_solver(void)
     sup_thread_pool *pool;
     if (sup_thread_pool_create(2, &pool, NULL) != SUP_OK) exit(1);
     sup_context two = {.tasks = sup_thread_pool_tasks(pool)};
-    printf("%8s %8s %8s %7s %6s | %8s %8s %8s %8s | %7s %7s %7s | %8s %8s\n", "tets", "edges", "pieces", "filled",
+    printf("%8s %8s %8s %7s %6s | %8s %8s %8s %8s | %7s %7s %7s | %8s %8s\n", "tets", "edges", "clusters", "filled",
            "mode", "1 thread", "2", "sse2", "scalar", "scalar/", "1/2", "ns/tet", "MB/iter", "GFlop/s");
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
         for (int raw = 0; raw < 2; raw++) {
@@ -106,7 +106,7 @@ static void bench_solver(void)
                 (double)(b.pbd.tet_count + b.pbd.edge_count) / (16.0 * (b.pbd.volume_batches + b.pbd.stretch_batches));
             printf("%8d %8d %2d+%-2d+%-2d %6.1f%% %6s | %8.3f %8.3f %8.3f %8.3f | %7.1f %7.2f %7.2f | %8.2f %8.1f\n",
                    b.pbd.tet_count, b.pbd.edge_count, b.pbd.level_first[1], b.pbd.level_first[2] - b.pbd.level_first[1],
-                   b.pbd.piece_count - b.pbd.level_first[2], 100.0 * filled, raw ? "raw" : "Pa", wide, pair, sse2,
+                   b.pbd.cluster_count - b.pbd.level_first[2], 100.0 * filled, raw ? "raw" : "Pa", wide, pair, sse2,
                    scalar, scalar / wide, wide / pair, wide * 1e6 / (12.0 * b.pbd.tet_count), bytes * 1e-6,
                    flops * 12.0 / (wide * 1e6));
             block_free(&b);
@@ -221,8 +221,8 @@ static void bench_shake(int64_t steps)
         if (i % 64 == 0) b.input.settings.seconds = (float)(0.001 + 0.032 * sup_random_unit(&random));
         block_pose(&b, angle, sup_affine_from_trs(to, turn, sup_v3(1, 1, 1)));
         lost += !block_step(&b, NULL);
-        const float *rows = sup_pbd_rows(&b.pbd, b.state);
-        for (int32_t k = 0; k < 4 * b.pbd.row_count; k++)
+        const float *rows = sup_pbd_positions(&b.pbd, b.state);
+        for (int32_t k = 0; k < 4 * b.pbd.slot_count; k++)
             if (k % 4 != 3) largest = fmax(largest, fabs((double)rows[k]));
     }
     b.input.settings.seconds = 0.01f;
@@ -231,8 +231,8 @@ static void bench_shake(int64_t steps)
         block_step(&b, NULL);
     }
     double off = 0.0, speed = 0.0;
-    const float *rows = sup_pbd_rows(&b.pbd, b.state), *before = sup_pbd_before(&b.pbd, b.state);
-    for (int32_t k = 0; k < 4 * b.pbd.row_count; k++)
+    const float *rows = sup_pbd_positions(&b.pbd, b.state), *before = sup_pbd_previous(&b.pbd, b.state);
+    for (int32_t k = 0; k < 4 * b.pbd.slot_count; k++)
         if (k % 4 != 3) {
             off = fmax(off, fabs((double)rows[k] - (double)b.guide[k]));
             speed = fmax(speed, fabs((double)rows[k] - (double)before[k]));
@@ -255,8 +255,8 @@ typedef struct crushed {
     double *angle;                      /* [node_count] */
     sup_mat34 *joints;                  /* [joint_count] */
     sup_affine *moves;                  /* the same in double */
-    float *guide, *guide_before, *bone; /* [row_count*4] */
-    void *pbd, *meet;
+    float *guide, *guide_previous, *bone; /* [slot_count*4] */
+    void *pbd, *collide;
     sup_pbd_input input;
 } crushed;
 
@@ -281,17 +281,17 @@ static crushed crushed_make(void)
         sup_position_open(c.model, &c.view, NULL) != SUP_OK ||
         sup_pose_create(NULL, c.character, &c.pose, NULL) != SUP_OK)
         exit(1);
-    size_t rows = (size_t)c.view.pbd.row_count * 4 * sizeof(float), nodes = (size_t)c.character->node_count;
+    size_t rows = (size_t)c.view.pbd.slot_count * 4 * sizeof(float), nodes = (size_t)c.character->node_count;
     double metres = (double)c.view.size * (double)c.view.unit_metres;
     c.local = room(nodes * sizeof *c.local);
     c.angle = room(nodes * sizeof *c.angle);
     c.joints = room((size_t)c.view.joint_count * sizeof *c.joints);
     c.moves = room((size_t)c.view.joint_count * sizeof *c.moves);
     c.guide = room(rows);
-    c.guide_before = room(rows);
+    c.guide_previous = room(rows);
     c.bone = room(rows);
     c.pbd = room(sup_pbd_state_size(&c.view.pbd));
-    c.meet = room(sup_meet_state_size(&c.view.meet));
+    c.collide = room(sup_collide_state_size(&c.view.collide));
     c.input = (sup_pbd_input){.settings = {.stretch = values[SUP_POSITION_STIFFNESS],
                                            .volume = values[SUP_POSITION_VOLUME],
                                            .bind = values[SUP_POSITION_BIND],
@@ -299,21 +299,21 @@ static crushed crushed_make(void)
                                            .seconds = 0.01f,
                                            .inertia = values[SUP_POSITION_DENSITY] * metres * metres},
                               .guide = c.guide,
-                              .guide_before = c.guide_before,
+                              .guide_previous = c.guide_previous,
                               .bone = c.bone,
                               .gravity = {0.0f, (float)(-9.81 / metres), 0.0f},
                               .damping = (float)values[SUP_POSITION_DAMPING],
                               .iterations = 12,
-                              .contact = sup_meet_solve,
-                              .contact_user = c.meet};
+                              .contact = sup_collide_solve,
+                              .contact_user = c.collide};
     return c;
 }
 
 static void crushed_free(crushed *c)
 {
-    free(c->local), free(c->angle), free(c->joints), free(c->moves), free(c->guide), free(c->guide_before),
+    free(c->local), free(c->angle), free(c->joints), free(c->moves), free(c->guide), free(c->guide_previous),
         free(c->bone);
-    free(c->pbd), free(c->meet);
+    free(c->pbd), free(c->collide);
     sup_pose_destroy(c->pose);
     sup_model_destroy(c->model);
     sup_rig_destroy(c->rig);
@@ -335,10 +335,10 @@ static void crushed_pose(crushed *c, sup_random *random, double most)
     }
     if (sup_pose_from_local(c->character, c->local, c->pose) != SUP_OK) exit(1);
     sup_timestep_joints(c->pose->world, NULL, view->joint_count, view->joint_node, view->joint_inverse_bind, c->joints);
-    memcpy(c->guide_before, c->guide, (size_t)view->pbd.row_count * 4 * sizeof(float));
+    memcpy(c->guide_previous, c->guide, (size_t)view->pbd.slot_count * 4 * sizeof(float));
     for (int32_t j = 0; j < view->joint_count; j++)
         c->moves[j] = sup_affine_from_float(c->joints[j]);
-    for (int64_t i = 0; i < view->pbd.row_count; i++) {
+    for (int64_t i = 0; i < view->pbd.slot_count; i++) {
         sup_vec3d rest = sup_v3_load(view->rest + 4 * i), sum = {0};
         for (int64_t k = i * SUP_POSITION_INFLUENCES; k < (i + 1) * SUP_POSITION_INFLUENCES; k++)
             sum = sup_v3_madd(sum, (double)view->influence_weight[k] / (double)view->size,
@@ -355,7 +355,7 @@ static void crushed_pose(crushed *c, sup_random *random, double most)
 static bool crushed_step(crushed *c, bool still)
 {
     sup_context context = sup_context_resolve(NULL);
-    sup_meet_input meet = {.mode = SUP_MEET_ALWAYS,
+    sup_collide_input collide = {.mode = SUP_COLLIDE_ALWAYS,
                            .planes = true,
                            .still = still,
                            .friction = 0.3f,
@@ -363,16 +363,16 @@ static bool crushed_step(crushed *c, bool still)
                            .size = c->view.size,
                            .rest = c->view.rest,
                            .bone = c->bone,
-                           .before = sup_pbd_before(&c->view.pbd, c->pbd),
+                           .before = sup_pbd_previous(&c->view.pbd, c->pbd),
                            .iterations = c->input.iterations};
-    sup_meet_begin(&c->view.meet, c->meet, &meet);
+    sup_collide_begin(&c->view.collide, c->collide, &collide);
     return sup_pbd_step(&context, &c->view.pbd, c->pbd, &c->input);
 }
 
 static double largest_coordinate(const sup_pbd *pbd, const float *rows)
 {
     double largest = 0.0;
-    for (int32_t k = 0; k < 4 * pbd->row_count; k++)
+    for (int32_t k = 0; k < 4 * pbd->slot_count; k++)
         if (k % 4 != 3) largest = fmax(largest, fabs((double)rows[k]));
     return largest;
 }
@@ -385,14 +385,14 @@ static void bench_crush(int64_t steps, uint64_t seed)
     double largest = 0.0, begin = now_ms(), off = 0.0;
     int64_t lost = 0, pairs = 0;
     crushed_pose(&c, &random, 0.0);
-    sup_pbd_start(&c.view.pbd, c.pbd, c.guide);
-    sup_meet_reset(&c.view.meet, c.meet);
+    sup_pbd_init(&c.view.pbd, c.pbd, c.guide);
+    sup_collide_reset(&c.view.collide, c.collide);
     for (int64_t i = 0; i < steps; i++) {
         if (i % 64 == 0) c.input.settings.seconds = (float)(0.001 + 0.032 * sup_random_unit(&random));
         crushed_pose(&c, &random, i % 512 < 256 ? 0.05 : 0.5);
         lost += !crushed_step(&c, false);
-        pairs += sup_meet_report_of(c.meet)->pairs;
-        largest = fmax(largest, largest_coordinate(&c.view.pbd, sup_pbd_rows(&c.view.pbd, c.pbd)));
+        pairs += sup_collide_report_of(c.collide)->pairs;
+        largest = fmax(largest, largest_coordinate(&c.view.pbd, sup_pbd_positions(&c.view.pbd, c.pbd)));
     }
     double took = now_ms() - begin;
     c.input.settings.seconds = 0.01f;
@@ -401,8 +401,8 @@ static void bench_crush(int64_t steps, uint64_t seed)
         crushed_pose(&c, &random, 0.0);
         crushed_step(&c, true);
     }
-    const float *rows = sup_pbd_rows(&c.view.pbd, c.pbd);
-    for (int32_t k = 0; k < 4 * c.view.pbd.row_count; k++)
+    const float *rows = sup_pbd_positions(&c.view.pbd, c.pbd);
+    for (int32_t k = 0; k < 4 * c.view.pbd.slot_count; k++)
         if (k % 4 != 3) off = fmax(off, fabs((double)rows[k] - (double)c.guide[k]));
     printf("%lld steps of crushing, seed %llu: furthest coordinate %.2f sizes, %lld steps out of range, %.1f holds and "
            "%.1f us a step; ten seconds later %.1e from rest\n",

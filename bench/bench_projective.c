@@ -2,11 +2,11 @@
  *
  *     bench_projective [male] [cylinder] [tbone] [growth]
  *
- * Every step of a motion is taken by the accelerated solver. From its state at the start of the step ten plain
- * local-global iterations in double (solver_reference.h) say what objective (eq. 2.12) must be reached; `reached` counts
- * the steps that end at or below it but for the rounding of positions to float (1e-7 of it), `worst` is the largest
- * relative excess. Times are means over the steps of a motion, of the best of several repetitions of each step; ratios
- * are against the reference in the same run. */
+ * The accelerated solver takes every step of a motion. From its state at the start of the step, ten plain
+ * local-global iterations in double (solver_reference.h) give the objective (eq. 2.12) to reach; `reached` counts
+ * the steps that end at or below it up to the rounding of positions to float (1e-7 of it), `worst` is the largest
+ * relative excess. Times are means over the steps of a motion, of the best of several repetitions of each step;
+ * ratios are against the reference in the same run. */
 #include "base/simd.h"
 #include "solver/solver_reference.h"
 #include "projective_solver/body.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Of the method's parameter. */
+/* Default of the method's parameter. */
 #define DEFAULT_VOLUME 1.0
 
 static double now_ms(void)
@@ -76,7 +76,7 @@ typedef struct result {
     double iterations, rejected;
 } result;
 
-/* The machine may be busy: every frame keeps its best time, every stage of it too. */
+/* The machine may be busy: every frame keeps its best time, and so does every stage. */
 static result run_motion(const body *b, const motion *m, const sup_context *context, sup_solver_input input,
                          int32_t lanes, int32_t repeats)
 {
@@ -120,7 +120,8 @@ typedef struct quality {
 } quality;
 
 /* Steps whose objective is compared with the reference's from the same state. */
-static quality judge(const body *b, const motion *m, sup_reference *reference, sup_solver_input input, int32_t every)
+static quality measure_quality(const body *b, const motion *m, sup_reference *reference, sup_solver_input input,
+                               int32_t every)
 {
     quality q = {.worst = -1.0, .reference_ms = 1e30};
     size_t n = (size_t)b->tissue.skin_count * 6;
@@ -153,7 +154,7 @@ static quality judge(const body *b, const motion *m, sup_reference *reference, s
             double goal = sup_reference_objective(reference, x, y, input.shared_rotation);
             double excess = (own - goal) / goal;
             q.steps++;
-            q.reached += excess <= 1e-7; /* what the rounding of positions to float makes of the objective */
+            q.reached += excess <= 1e-7; /* effect of rounding positions to float on the objective */
             q.strictly += excess <= 0.0;
             q.worst = fmax(q.worst, excess);
         }
@@ -176,8 +177,8 @@ static void print_row(const char *name, int32_t threads, const result *r, const 
            q->worst);
 }
 
-/* What a step must move and compute at least, and how near it comes. Flops of a tetrahedron: strain 51, invariants and
- * root 110, rotation 115, force and energy 80. */
+/* Minimum memory traffic and arithmetic of a step, and the fraction reached. Flops per tetrahedron: strain 51,
+ * invariants and root 110, rotation 115, force and energy 80. */
 static void print_floor(const body *b, const result *r)
 {
     const sup_system *s = &b->system;
@@ -186,7 +187,8 @@ static void print_floor(const body *b, const result *r)
                          4.0 * (double)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS;
     double solve_bytes = 2.0 * 4.0 * ((double)s->factor.value_count + (double)s->factor.row_count);
     double local_us = r->us[SUP_SOLVER_LOCAL] / r->iterations;
-    double solve_us = (r->us[SUP_SOLVER_GRADIENT] + r->us[SUP_SOLVER_TOP] + r->us[SUP_SOLVER_BACKWARD]) / r->iterations;
+    double solve_us =
+        (r->us[SUP_SOLVER_GRADIENT] + r->us[SUP_SOLVER_SEPARATOR] + r->us[SUP_SOLVER_BACKWARD]) / r->iterations;
     printf("  an iteration: local %.2f MB, %.1f Mflop in %.0f us (%.1f GB/s, %.0f Gflop/s, %.2f ns/tet); "
            "solve %.2f MB in %.0f us (%.1f GB/s)\n",
            local_bytes / 1e6, flops / 1e6, local_us, local_bytes / local_us / 1e3, flops / local_us / 1e3,
@@ -195,7 +197,7 @@ static void print_floor(const body *b, const result *r)
 
 /* --- Contacts --- */
 
-/* Rows between vertices of the skin that face each other across a gap, which must grow by `push` of the size. */
+/* Contacts between opposite vertices of the skin, whose distance must grow by `push` of the size. */
 static int32_t facing_rows(const body *b, double reach, double push, sup_contact *rows)
 {
     const sup_tissue *t = &b->tissue;
@@ -238,7 +240,7 @@ static int32_t facing_rows(const body *b, double reach, double push, sup_contact
     return count;
 }
 
-/* The other way to solve with contacts: a column of A^-1 for each row, and a dense factor of their size. */
+/* Alternative with contacts: one column of A^-1 per contact, and a dense factor of their number. */
 static double low_rank_ms(const body *b, int32_t rows)
 {
     float *x = grab((size_t)b->system.unknown_count * 32);
@@ -303,14 +305,16 @@ static void bench_body(const char *name, body *b, double volume, int32_t every, 
     if (sup_reference_create(NULL, &def, &reference, &error) != SUP_OK) exit(1);
     motion m = motion_of(b);
     const sup_system *s = &b->system;
-    printf("%s, volume %g: S=%d N=%d T=%d, %d steps, %d of %d batches anchored inside, factor %.0fk in %d parts (top "
-           "%d of %d "
-           "panels), bind %.0f ms, state %.2f MB, model %.2f MB\n",
-           name, volume, (int)s->skin_count, (int)s->unknown_count, (int)b->tissue.triangle_count * 3,
-           (int)m.frames - 1, (int)s->anchored_batch_count, (int)s->batch_count, (double)s->factor.value_count / 1e3,
-           (int)s->parts.part_count, (int)(s->factor.panel_count - s->parts.panel_first[s->parts.part_count]),
-           (int)s->factor.panel_count, bind_ms, (double)sup_solver_state_size(s, 0) / 1e6,
-           (double)sup_model_bytes(b->model).size / 1e6);
+    printf(
+        "%s, volume %g: S=%d N=%d T=%d, %d steps, %d of %d batches anchored inside, factor %.0fk in %d subdomains (top "
+        "%d of %d "
+        "panels), bind %.0f ms, state %.2f MB, model %.2f MB\n",
+        name, volume, (int)s->skin_count, (int)s->unknown_count, (int)b->tissue.triangle_count * 3, (int)m.frames - 1,
+        (int)s->anchored_batch_count, (int)s->batch_count, (double)s->factor.value_count / 1e3,
+        (int)s->subdomains.subdomain_count,
+        (int)(s->factor.panel_count - s->subdomains.panel_first[s->subdomains.subdomain_count]),
+        (int)s->factor.panel_count, bind_ms, (double)sup_solver_state_size(s, 0) / 1e6,
+        (double)sup_model_bytes(b->model).size / 1e6);
     static const struct {
         const char *name;
         sup_solver_input input;
@@ -327,7 +331,7 @@ static void bench_body(const char *name, body *b, double volume, int32_t every, 
     sup_context two = {.tasks = sup_thread_pool_tasks(pool)};
     int32_t lanes = sup_simd_lanes();
     for (int32_t k = 0; k < SUP_COUNT(ways); k++) {
-        quality q = judge(b, &m, reference, ways[k].input, every);
+        quality q = measure_quality(b, &m, reference, ways[k].input, every);
         if (k == 0) {
             printf("  %-22s %7.3f ms\n", "reference, double, 10", q.reference_ms);
             printf("  %-22s thr %10s %8s %5s %5s | us: start volume local gradient top backward contact mix\n", "",

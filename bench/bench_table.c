@@ -1,13 +1,13 @@
-/* bench_table.c - the speed of `projective` as table 3.2 of [komaritzan2022] tells it, rows ready for the manual.
+/* bench_table.c - times of `projective` in the form of table 3.2 of [komaritzan2022], as Markdown rows.
  *
- *     bench_table [1|2 threads] [body] [stages]
+ *     bench_table [THREADS] [BODY] [stages]
  *
- * The whole method through the public API, a frame a step of the simulation (60 a second), over a whole motion:
- *   pre: rig and bind, with decimation and upsampling weights, which the thesis leaves out (10 to 20 s there);
- *   sim: a frame without contact, upsampling taken off; us: upsampling of positions and normals;
- *   col: what contact adds; frames a second without and with it.
- * Each frame counts with the best of its rounds, since the machine may be busy; the row is the mean over the frames.
- * With `stages` also where the time of a frame goes, without and with contact: each stage the same way. */
+ * Runs the method through the public API, one simulation step per frame (60 per second), over a whole clip:
+ *   pre: rig and bind, including decimation and upsampling weights, which the thesis excludes (10 to 20 s there);
+ *   sim: a frame without contact and without upsampling; us: upsampling of positions and normals;
+ *   col: additional time for contact; frames per second without and with contact.
+ * The time of a frame is the minimum over the repetitions (the machine may be busy); a row is the mean over the frames.
+ * `stages` also prints the time of each stage, without and with contact. */
 #include "supple/supple.h"
 
 #include <math.h>
@@ -16,12 +16,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 3, MOST_FRAMES = 240, MOST_STAGES = 24 };
+enum { REPETITIONS = 3, MAX_FRAMES = 240, MAX_STAGES = 24 };
 
 typedef struct body {
-    const char *name, *input, *clip, *vertices; /* clip NULL: the first; vertices NULL: as many as there are */
-    double resolution;                          /* of a scene */
-    const char *thesis;                         /* its row: S, T, H, pre, sim, us, fps, col, fps with col */
+    const char *name, *input, *clip, *vertices; /* clip NULL: the first; vertices NULL: no decimation */
+    double resolution;                          /* of a built-in scene */
+    const char *thesis;                         /* row of the thesis: S, T, H, pre, sim, us, fps, col, fps with col */
 } body;
 
 static const body bodies[] = {
@@ -48,10 +48,10 @@ static void must(sup_result result, const sup_error *error)
     exit(1);
 }
 
-/* Stages in the order in which they first came, and what a frame spent in each. */
+/* Time of a frame per stage, stages in the order of their first report. */
 typedef struct stage_clock {
-    double last, ms[MOST_STAGES];
-    const char *name[MOST_STAGES];
+    double last, ms[MAX_STAGES];
+    const char *name[MAX_STAGES];
     int count;
 } stage_clock;
 
@@ -62,16 +62,16 @@ static void stage_done(void *user, const char *stage)
     int k = 0;
     while (k < clock->count && strcmp(stage, clock->name[k]) != 0)
         k++;
-    if (k == MOST_STAGES) return;
+    if (k == MAX_STAGES) return;
     if (k == clock->count) clock->name[clock->count++] = stage;
     clock->ms[k] += now - clock->last;
     clock->last = now;
 }
 
-/* Means over the frames of a motion. */
+/* Means over the frames of a clip. */
 typedef struct timing {
-    double frame, stage[MOST_STAGES];
-    const char *name[MOST_STAGES];
+    double frame, stage[MAX_STAGES];
+    const char *name[MAX_STAGES];
     int count;
 } timing;
 
@@ -82,7 +82,7 @@ static double stage_of(const timing *t, const char *name)
     return 0.0;
 }
 
-/* Stages without contact beside those with it. */
+/* Prints the stages without contact and with contact. */
 static void print_stages(const timing t[2])
 {
     for (int k = 0; k < t[1].count; k++)
@@ -102,7 +102,7 @@ typedef struct trial {
 
 static timing time_motion(trial *t)
 {
-    static double best[MOST_FRAMES][MOST_STAGES + 1];
+    static double best[MAX_FRAMES][MAX_STAGES + 1];
     int32_t frames = sup_clip_frame_count(t->clip, 60.0);
     sup_skin_out out = {.positions = t->positions, .normals = t->normals};
     sup_instance *instance = NULL;
@@ -110,8 +110,8 @@ static timing time_motion(trial *t)
     timing mean = {0};
     stage_clock clock = {0};
     must(sup_instance_create(&t->context, t->model, NULL, &instance, &error), &error);
-    frames = frames < MOST_FRAMES ? frames : MOST_FRAMES;
-    for (int round = 0; round < ROUNDS; round++)
+    frames = frames < MAX_FRAMES ? frames : MAX_FRAMES;
+    for (int repetition = 0; repetition < REPETITIONS; repetition++)
         for (int32_t f = 0; f < frames; f++) {
             must(sup_pose_sample(t->character, t->clip, sup_clip_frame_time(t->clip, 60.0, f), t->pose), &error);
             if (f == 0) must(sup_instance_reset(instance, t->pose), &error);
@@ -119,16 +119,16 @@ static timing time_motion(trial *t)
             memset(clock.ms, 0, sizeof clock.ms);
             double begin = clock.last = now_ms();
             must(sup_instance_step(instance, t->pose, f == 0 ? 0.0f : 1.0f / 60.0f, &out), &error);
-            double whole = now_ms() - begin;
-            for (int k = 0; k <= MOST_STAGES; k++) {
-                double ms = k < MOST_STAGES ? clock.ms[k] : whole;
-                best[f][k] = round == 0 ? ms : fmin(best[f][k], ms);
+            double frame_ms = now_ms() - begin;
+            for (int k = 0; k <= MAX_STAGES; k++) {
+                double ms = k < MAX_STAGES ? clock.ms[k] : frame_ms;
+                best[f][k] = repetition == 0 ? ms : fmin(best[f][k], ms);
             }
         }
     mean.count = clock.count;
     memcpy(mean.name, clock.name, sizeof mean.name);
     for (int32_t f = 1; f < frames; f++) {
-        mean.frame += best[f][MOST_STAGES] / (frames - 1);
+        mean.frame += best[f][MAX_STAGES] / (frames - 1);
         for (int k = 0; k < clock.count; k++)
             mean.stage[k] += best[f][k] / (frames - 1);
     }
@@ -174,18 +174,18 @@ static void time_body(const sup_context *context, const body *b, bool stages)
 {
     trial t = {.context = *context};
     timing time[2];
-    double pre = 0.0;
-    int32_t simulated = 0, elements = 0, shown = 0;
+    double bind_ms = 0.0;
+    int32_t simulated = 0, elements = 0, render_vertices = 0;
     static const char *const contact[] = {"off", "on"};
     if (!load_body(&t, b)) return;
     for (int k = 0; k < 2; k++) {
-        pre = bind_body(&t, b, contact[k]);
-        const int32_t *census = sup_model_array(t.model, "stats", SUP_ARRAY_INT32, 2);
-        shown = sup_model_vertex_count(t.model);
-        simulated = census[0];
-        elements = census[1];
-        t.positions = calloc((size_t)shown * 3, sizeof(float));
-        t.normals = calloc((size_t)shown * 3, sizeof(float));
+        bind_ms = bind_body(&t, b, contact[k]);
+        const int32_t *stats = sup_model_array(t.model, "stats", SUP_ARRAY_INT32, 2);
+        render_vertices = sup_model_vertex_count(t.model);
+        simulated = stats[0];
+        elements = stats[1];
+        t.positions = calloc((size_t)render_vertices * 3, sizeof(float));
+        t.normals = calloc((size_t)render_vertices * 3, sizeof(float));
         if (t.positions == NULL || t.normals == NULL) exit(1);
         time[k] = time_motion(&t);
         free(t.positions);
@@ -195,7 +195,7 @@ static void time_body(const sup_context *context, const body *b, bool stages)
     }
     double upsample = stage_of(&time[0], "upsample");
     printf("| %s | %d, %d, %d | %.0f | %.2f | %.2f | %.0f | %.2f | %.0f | %s |\n", b->name, (int)simulated,
-           (int)elements, (int)shown, pre, time[0].frame - upsample, upsample, 1e3 / time[0].frame,
+           (int)elements, (int)render_vertices, bind_ms, time[0].frame - upsample, upsample, 1e3 / time[0].frame,
            time[1].frame - time[0].frame, 1e3 / time[1].frame, b->thesis);
     if (stages) print_stages(time);
     fflush(stdout);

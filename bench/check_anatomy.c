@@ -1,14 +1,15 @@
-/* check_anatomy.c - where flesh moves: rows for the manual, after figure 4.17 of [komaritzan2022].
+/* check_anatomy.c - measures tissue motion for docs/methods/anatomy.md, after figure 4.17 of [komaritzan2022].
  *
- *     check_anatomy motion [INPUT [JUMP TWIST]]
- *     check_anatomy time [INPUT CLIP]
+ *         check_anatomy motion [INPUT [JUMP TWIST]]
+ *         check_anatomy time [INPUT CLIP]
  *
- * motion: of a jump, how far skin is from where it would hang without momentum; of a twist without momentum, how far it
- * moves against the joint that carries the rib cage (the last one of the chain below the neck that has "chest" or "spine"
- * in its name). Root mean squares over all frames, 60 a second, in millimetres, of belly and chest, and of the belly over
- * the chest; methods "projective" and "anatomy" on one body. Belly: in front, 56 to 63 % of the height. Chest: 69 to 78 %,
- * without arms. time: milliseconds a step on two threads, contact off and on, with 5,500 skin vertices. INPUT is a file, or
- * scene:NAME. */
+ * motion: in a jump, the distance of the skin from its quasi-static position (without momentum); in a twist without
+ * momentum, its displacement relative to the joint of the rib cage (the last joint of the chain below the neck with
+ * "chest" or "spine" in its name). Root mean squares over all frames, 60 per second, in millimetres, of belly and
+ * chest, and the ratio of belly to chest; methods "projective" and "anatomy" on one body. Belly: in front, 56 to 63
+ * % of the height. Chest: 69 to 78 %, without arms.
+ * time: milliseconds per step on two threads, contact off and on, with 5,500 skin vertices.
+ * INPUT is a file, or scene:NAME. */
 #include "supple/supple.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ typedef struct body {
     sup_character *character;
     sup_rig *rig;
     sup_pose *pose;
-    unsigned char *region; /* [vertex_count] REGIONS for none */
+    unsigned char *region; /* [vertex_count] region, REGIONS if none */
     int32_t chest;         /* rig joint */
 } body;
 
@@ -36,14 +37,14 @@ static void must(sup_result result, const sup_error *error)
     exit(1);
 }
 
-static void *take(size_t count, size_t size)
+static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count + 1, size);
     if (memory == NULL) exit(1);
     return memory;
 }
 
-/* The joint named so that comes last in the skeleton's order. */
+/* The last joint in the order of the skeleton with this word in its name. */
 static int32_t find_chest(const sup_rig *rig)
 {
     int32_t found = 0;
@@ -82,7 +83,7 @@ static body open_body(const sup_context *context, const char *input)
         must(sup_load(context, input, NULL, &b.character, &error), &error);
     must(sup_rig_create(context, b.character, NULL, &b.rig, &error), &error);
     must(sup_pose_create(context, b.character, &b.pose, &error), &error);
-    b.region = take((size_t)b.rig->vertex_count, 1);
+    b.region = allocate((size_t)b.rig->vertex_count, 1);
     b.chest = find_chest(b.rig);
     find_regions(&b);
     return b;
@@ -141,19 +142,19 @@ static void add_square(const body *b, int32_t v, const float *p, const float *q,
     count[b->region[v]] += 1.0;
 }
 
-static void print_row(const char *motion, const char *method, const double sum[REGIONS], const double count[REGIONS])
+static void print_motion(const char *motion, const char *method, const double sum[REGIONS], const double count[REGIONS])
 {
     double belly = 1e3 * sqrt(sum[BELLY] / count[BELLY]), chest = 1e3 * sqrt(sum[CHEST] / count[CHEST]);
     printf("%-6s %-11s belly %6.2f mm   chest %6.2f mm   %5.2f times\n", motion, method, belly, chest, belly / chest);
     fflush(stdout);
 }
 
-/* With momentum against without. */
+/* With momentum against quasi-static. */
 static void measure_jump(body *b, const char *method, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
     size_t size = 3 * (size_t)b->rig->vertex_count;
-    float *moving = take(size, sizeof(float)), *hanging = take(size, sizeof(float));
+    float *moving = allocate(size, sizeof(float)), *hanging = allocate(size, sizeof(float));
     double sum[REGIONS] = {0}, count[REGIONS] = {0};
     sup_model *models[2] = {NULL, NULL};
     sup_instance *one = start(b, method, "on", "off", &models[0]), *two = start(b, method, "off", "off", &models[1]);
@@ -163,7 +164,7 @@ static void measure_jump(body *b, const char *method, const char *clip_name)
         for (int32_t v = 0; v < b->rig->vertex_count; v++)
             add_square(b, v, moving + 3 * (size_t)v, hanging + 3 * (size_t)v, sum, count);
     }
-    print_row(clip_name, method, sum, count);
+    print_motion(clip_name, method, sum, count);
     sup_instance_destroy(one);
     sup_instance_destroy(two);
     sup_model_destroy(models[0]);
@@ -172,11 +173,11 @@ static void measure_jump(body *b, const char *method, const char *clip_name)
     free(hanging);
 }
 
-/* Seen from the joint that carries the rib cage. */
+/* In the frame of the joint of the rib cage. */
 static void measure_twist(body *b, const char *method, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
-    float *posed = take(3 * (size_t)b->rig->vertex_count, sizeof(float));
+    float *posed = allocate(3 * (size_t)b->rig->vertex_count, sizeof(float));
     double sum[REGIONS] = {0}, count[REGIONS] = {0};
     sup_model *model = NULL;
     sup_instance *instance = start(b, method, "off", "off", &model);
@@ -194,7 +195,7 @@ static void measure_twist(body *b, const char *method, const char *clip_name)
             add_square(b, v, seen, b->rig->positions + 3 * (size_t)v, sum, count);
         }
     }
-    print_row(clip_name, method, sum, count);
+    print_motion(clip_name, method, sum, count);
     sup_instance_destroy(instance);
     sup_model_destroy(model);
     free(posed);
@@ -207,27 +208,28 @@ static double milliseconds(void)
     return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
-/* Mean over frames of the first second of a clip, each the least of several runs: others share the machine. */
+/* Mean over the frames of the first second of a clip; each frame is the minimum of several runs, because other
+ * processes share the machine. */
 static void measure_time(body *b, const char *method, const char *contact, const char *clip_name)
 {
     const sup_clip *clip = find_clip(b, clip_name);
-    float *positions = take(3 * (size_t)b->rig->vertex_count, sizeof(float));
+    float *positions = allocate(3 * (size_t)b->rig->vertex_count, sizeof(float));
     sup_model *model = NULL;
     sup_instance *instance = start(b, method, "on", contact, &model);
-    const int32_t *census = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
+    const int32_t *counts = sup_model_array(model, "stats", SUP_ARRAY_INT32, 2);
     enum { FRAMES = 60, RUNS = 12 };
-    double least[FRAMES], mean = 0.0;
+    double fastest[FRAMES], mean = 0.0;
     for (int run = 0; run < RUNS; run++)
         for (int32_t f = 0; f < FRAMES; f++) {
             double began = milliseconds();
             play(b, instance, clip, f, positions);
             double took = milliseconds() - began;
-            least[f] = run == 0 ? took : fmin(least[f], took);
+            fastest[f] = run == 0 ? took : fmin(fastest[f], took);
         }
     for (int32_t f = 1; f < FRAMES; f++)
-        mean += least[f] / (FRAMES - 1);
-    printf("%-6s %-11s contact %-3s  %6d unknowns %7d tets  %6.2f ms a step\n", clip_name, method, contact, census[0],
-           census[1], mean);
+        mean += fastest[f] / (FRAMES - 1);
+    printf("%-6s %-11s contact %-3s  %6d unknowns %7d tets  %6.2f ms per step\n", clip_name, method, contact, counts[0],
+           counts[1], mean);
     fflush(stdout);
     sup_instance_destroy(instance);
     sup_model_destroy(model);

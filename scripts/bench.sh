@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every benchmark of build/: scripts/bench.sh [NAME...]
+# Runs the benchmarks in build/: scripts/bench.sh [NAME...]; scripts/bench_append.sh records results over commits.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 found=0
@@ -11,4 +11,4 @@ for program in build/bench_*; do
     echo "== $name"
     "$program"
 done
-[ $found -eq 1 ] || echo "There is no such benchmark in build/."
+[ $found -eq 1 ] || echo "No such benchmark in build/."

@@ -1,4 +1,4 @@
-/* assimp_reader.c - an Assimp scene becomes the arrays of a character, which the library checks and copies. */
+/* assimp_reader.c - converts an Assimp scene to the arrays of a character; the library validates and copies them. */
 #include "assimp_reader.h"
 
 #include <assimp/cimport.h>
@@ -11,39 +11,39 @@
 #include <string.h>
 #include <strings.h>
 
-/* Memory of one reading, freed together. */
-typedef struct block {
-    struct block *next;
-} block;
+/* All memory of one import, freed together. */
+typedef struct allocation {
+    struct allocation *next;
+} allocation;
 
 typedef struct assimp_reader {
     const struct aiScene *scene;
     sup_character character;
     const struct aiNode **nodes; /* [node_count] in the order of the character */
-    block *blocks;
+    allocation *allocations;
     bool out_of_memory;
 } assimp_reader;
 
-/* Zeroed; NULL, and out_of_memory, when there is none. */
-static void *take(assimp_reader *r, size_t count, size_t size)
+/* Zero-initialized; returns NULL and sets out_of_memory on failure. */
+static void *allocate(assimp_reader *r, size_t count, size_t size)
 {
-    size_t header = 64; /* keeps what follows aligned */
-    block *memory = count <= (SIZE_MAX - header) / (size > 0 ? size : 1) ? calloc(1, header + count * size) : NULL;
+    size_t header = 64; /* keeps the data aligned */
+    allocation *memory = count <= (SIZE_MAX - header) / (size > 0 ? size : 1) ? calloc(1, header + count * size) : NULL;
     if (memory == NULL) {
         r->out_of_memory = true;
         return NULL;
     }
-    memory->next = r->blocks;
-    r->blocks = memory;
+    memory->next = r->allocations;
+    r->allocations = memory;
     return (char *)memory + header;
 }
 
 static void free_all(assimp_reader *r)
 {
-    while (r->blocks != NULL) {
-        block *next = r->blocks->next;
-        free(r->blocks);
-        r->blocks = next;
+    while (r->allocations != NULL) {
+        allocation *next = r->allocations->next;
+        free(r->allocations);
+        r->allocations = next;
     }
 }
 
@@ -61,16 +61,18 @@ static sup_result fail(sup_error *error, sup_result result, const char *id, cons
 
 static sup_transform transform_of(const struct aiMatrix4x4 *matrix)
 {
-    struct aiVector3D scale, place;
-    struct aiQuaternion turn;
-    aiDecomposeMatrix(matrix, &scale, &turn, &place);
-    return (sup_transform){{place.x, place.y, place.z}, {turn.x, turn.y, turn.z, turn.w}, {scale.x, scale.y, scale.z}};
+    struct aiVector3D scale, translation;
+    struct aiQuaternion rotation;
+    aiDecomposeMatrix(matrix, &scale, &rotation, &translation);
+    return (sup_transform){{translation.x, translation.y, translation.z},
+                           {rotation.x, rotation.y, rotation.z, rotation.w},
+                           {scale.x, scale.y, scale.z}};
 }
 
 static size_t count_nodes(const struct aiNode *root)
 {
     size_t count = 0;
-    for (const struct aiNode *at = root; at != NULL;) { /* a walk by parents: no recursion on input */
+    for (const struct aiNode *at = root; at != NULL;) { /* iterative: input depth must not cause recursion */
         count++;
         if (at->mNumChildren > 0) {
             at = at->mChildren[0];
@@ -94,12 +96,12 @@ static size_t count_nodes(const struct aiNode *root)
     return count;
 }
 
-/* Breadth first: children of a node stand together, parents before them. */
+/* Breadth-first order: parents come first, siblings are contiguous. */
 static void read_nodes(assimp_reader *r)
 {
     size_t count = count_nodes(r->scene->mRootNode);
-    sup_node *nodes = take(r, count, sizeof *nodes);
-    r->nodes = take(r, count, sizeof(const struct aiNode *));
+    sup_node *nodes = allocate(r, count, sizeof *nodes);
+    r->nodes = allocate(r, count, sizeof(const struct aiNode *));
     if (count > INT_MAX || nodes == NULL || r->nodes == NULL) {
         r->out_of_memory = true;
         return;
@@ -131,17 +133,17 @@ static int32_t node_named(const assimp_reader *r, const struct aiString *name)
 /* --- Meshes --- */
 
 typedef struct totals {
-    size_t parts, vertices, triangles, bones, influences;
+    size_t primitives, vertices, triangles, bones, influences;
 } totals;
 
-/* What a part needs; a mesh at several nodes becomes several parts. */
+/* Array sizes; a mesh used by several nodes becomes several primitives. */
 static totals count_meshes(const assimp_reader *r)
 {
     totals t = {0};
     for (int32_t i = 0; i < r->character.node_count; i++)
         for (unsigned m = 0; m < r->nodes[i]->mNumMeshes; m++) {
             const struct aiMesh *mesh = r->scene->mMeshes[r->nodes[i]->mMeshes[m]];
-            t.parts++;
+            t.primitives++;
             t.vertices += mesh->mNumVertices;
             t.triangles += mesh->mNumFaces;
             t.bones += mesh->mNumBones;
@@ -151,14 +153,14 @@ static totals count_meshes(const assimp_reader *r)
     return t;
 }
 
-/* Writable views of the character's arrays, and how far they are filled. */
+/* Writable pointers to the arrays of the character, and their fill counts. */
 typedef struct mesh_arrays {
-    sup_primitive *parts;
+    sup_primitive *primitives;
     float *positions, *normals, *texcoords;
     int32_t *triangles;
     sup_bone *bones;
     sup_skin *skins;
-    int32_t *influence_first, *influence_bone, *place;
+    int32_t *influence_first, *influence_bone, *cursor;
     float *influence_weight;
     totals filled;
     int32_t skin_count;
@@ -176,7 +178,7 @@ static void copy_vertices(mesh_arrays *a, const struct aiMesh *mesh)
     }
 }
 
-/* Points and lines that came with the triangles are left out. */
+/* Skips points and lines. */
 static void copy_triangles(mesh_arrays *a, const struct aiMesh *mesh)
 {
     for (unsigned f = 0; f < mesh->mNumFaces; f++) {
@@ -188,32 +190,32 @@ static void copy_triangles(mesh_arrays *a, const struct aiMesh *mesh)
     }
 }
 
-/* Assimp lists weights by bone, characters by vertex: count, sum, then place. */
+/* Assimp lists weights by bone, characters by vertex: counting sort. */
 static void copy_influences(mesh_arrays *a, const struct aiMesh *mesh, size_t bone_first)
 {
-    int32_t *first = a->influence_first + a->filled.vertices; /* first[0] is set by the part before */
-    int32_t *place = a->place;
-    memset(place, 0, mesh->mNumVertices * sizeof *place);
+    int32_t *first = a->influence_first + a->filled.vertices; /* first[0] is set by the previous primitive */
+    int32_t *cursor = a->cursor;
+    memset(cursor, 0, mesh->mNumVertices * sizeof *cursor);
     for (unsigned b = 0; b < mesh->mNumBones; b++)
         for (unsigned w = 0; w < mesh->mBones[b]->mNumWeights; w++) {
             unsigned vertex = mesh->mBones[b]->mWeights[w].mVertexId;
-            if (vertex < mesh->mNumVertices) place[vertex]++;
+            if (vertex < mesh->mNumVertices) cursor[vertex]++;
         }
     for (unsigned v = 0; v < mesh->mNumVertices; v++) {
-        first[v + 1] = first[v] + place[v];
-        place[v] = first[v];
+        first[v + 1] = first[v] + cursor[v];
+        cursor[v] = first[v];
     }
     for (unsigned b = 0; b < mesh->mNumBones; b++)
         for (unsigned w = 0; w < mesh->mBones[b]->mNumWeights; w++) {
             const struct aiVertexWeight *weight = &mesh->mBones[b]->mWeights[w];
             if (weight->mVertexId >= mesh->mNumVertices) continue;
-            int32_t slot = place[weight->mVertexId]++;
+            int32_t slot = cursor[weight->mVertexId]++;
             a->influence_bone[slot] = (int32_t)(bone_first + b);
             a->influence_weight[slot] = weight->mWeight;
         }
 }
 
-/* -1 when a bone names a node that is not there. */
+/* Returns -1 when a bone refers to a missing node. */
 static int32_t add_skin(const assimp_reader *r, mesh_arrays *a, const struct aiMesh *mesh)
 {
     for (unsigned b = 0; b < mesh->mNumBones; b++) {
@@ -230,7 +232,7 @@ static int32_t add_skin(const assimp_reader *r, mesh_arrays *a, const struct aiM
     return a->skin_count++;
 }
 
-static bool add_part(const assimp_reader *r, mesh_arrays *a, int32_t node, unsigned index)
+static bool add_primitive(const assimp_reader *r, mesh_arrays *a, int32_t node, unsigned index)
 {
     const struct aiMesh *mesh = r->scene->mMeshes[index];
     size_t vertex_first = a->filled.vertices, triangle_first = a->filled.triangles, bone_first = a->filled.bones;
@@ -240,61 +242,61 @@ static bool add_part(const assimp_reader *r, mesh_arrays *a, int32_t node, unsig
     copy_triangles(a, mesh);
     copy_influences(a, mesh, bone_first);
     a->filled.vertices += mesh->mNumVertices;
-    a->parts[a->filled.parts++] =
+    a->primitives[a->filled.primitives++] =
         (sup_primitive){.name = mesh->mName.length > 0 ? mesh->mName.data : r->nodes[node]->mName.data,
-                   .node = node,
-                   .mesh = (int32_t)index,
-                   .skin = skin,
-                   .material = (int32_t)mesh->mMaterialIndex,
-                   .vertex_first = (int32_t)vertex_first,
-                   .vertex_count = (int32_t)mesh->mNumVertices,
-                   .triangle_first = (int32_t)triangle_first,
-                   .triangle_count = (int32_t)(a->filled.triangles - triangle_first)};
+                        .node = node,
+                        .mesh = (int32_t)index,
+                        .skin = skin,
+                        .material = (int32_t)mesh->mMaterialIndex,
+                        .vertex_first = (int32_t)vertex_first,
+                        .vertex_count = (int32_t)mesh->mNumVertices,
+                        .triangle_first = (int32_t)triangle_first,
+                        .triangle_count = (int32_t)(a->filled.triangles - triangle_first)};
     return true;
 }
 
 static unsigned largest_mesh(const struct aiScene *scene)
 {
-    unsigned most = 0;
+    unsigned largest = 0;
     for (unsigned m = 0; m < scene->mNumMeshes; m++)
-        if (scene->mMeshes[m]->mNumVertices > most) most = scene->mMeshes[m]->mNumVertices;
-    return most;
+        if (scene->mMeshes[m]->mNumVertices > largest) largest = scene->mMeshes[m]->mNumVertices;
+    return largest;
 }
 
-static mesh_arrays take_arrays(assimp_reader *r, totals t)
+static mesh_arrays allocate_arrays(assimp_reader *r, totals t)
 {
     bool has_normals = false, has_texcoords = false;
     for (unsigned m = 0; m < r->scene->mNumMeshes; m++) {
         has_normals = has_normals || r->scene->mMeshes[m]->mNormals != NULL;
         has_texcoords = has_texcoords || r->scene->mMeshes[m]->mTextureCoords[0] != NULL;
     }
-    return (mesh_arrays){.parts = take(r, t.parts, sizeof(sup_primitive)),
-                         .positions = take(r, t.vertices * 3, sizeof(float)),
-                         .normals = has_normals ? take(r, t.vertices * 3, sizeof(float)) : NULL,
-                         .texcoords = has_texcoords ? take(r, t.vertices * 2, sizeof(float)) : NULL,
-                         .triangles = take(r, t.triangles * 3, sizeof(int32_t)),
-                         .bones = take(r, t.bones, sizeof(sup_bone)),
-                         .skins = take(r, t.parts, sizeof(sup_skin)),
-                         .influence_first = take(r, t.vertices + 1, sizeof(int32_t)),
-                         .influence_bone = take(r, t.influences, sizeof(int32_t)),
-                         .influence_weight = take(r, t.influences, sizeof(float)),
-                         .place = take(r, largest_mesh(r->scene), sizeof(int32_t))};
+    return (mesh_arrays){.primitives = allocate(r, t.primitives, sizeof(sup_primitive)),
+                         .positions = allocate(r, t.vertices * 3, sizeof(float)),
+                         .normals = has_normals ? allocate(r, t.vertices * 3, sizeof(float)) : NULL,
+                         .texcoords = has_texcoords ? allocate(r, t.vertices * 2, sizeof(float)) : NULL,
+                         .triangles = allocate(r, t.triangles * 3, sizeof(int32_t)),
+                         .bones = allocate(r, t.bones, sizeof(sup_bone)),
+                         .skins = allocate(r, t.primitives, sizeof(sup_skin)),
+                         .influence_first = allocate(r, t.vertices + 1, sizeof(int32_t)),
+                         .influence_bone = allocate(r, t.influences, sizeof(int32_t)),
+                         .influence_weight = allocate(r, t.influences, sizeof(float)),
+                         .cursor = allocate(r, largest_mesh(r->scene), sizeof(int32_t))};
 }
 
-/* False when the scene is too large or a bone hangs on nothing. */
+/* Returns false when the scene is too large or a bone refers to a missing node. */
 static bool read_meshes(assimp_reader *r)
 {
     totals t = count_meshes(r);
     if (t.vertices > INT_MAX / 4 || t.triangles > INT_MAX / 4 || t.influences > INT_MAX / 2 || t.bones > INT_MAX / 2)
         return false;
-    mesh_arrays a = take_arrays(r, t);
+    mesh_arrays a = allocate_arrays(r, t);
     if (r->out_of_memory) return true;
     for (int32_t i = 0; i < r->character.node_count; i++)
         for (unsigned m = 0; m < r->nodes[i]->mNumMeshes; m++)
-            if (!add_part(r, &a, i, r->nodes[i]->mMeshes[m])) return false;
+            if (!add_primitive(r, &a, i, r->nodes[i]->mMeshes[m])) return false;
     sup_character *c = &r->character;
-    c->primitive_count = (int32_t)a.filled.parts;
-    c->primitives = a.parts;
+    c->primitive_count = (int32_t)a.filled.primitives;
+    c->primitives = a.primitives;
     c->vertex_count = (int32_t)a.filled.vertices;
     c->positions = a.positions;
     c->normals = a.normals;
@@ -311,12 +313,12 @@ static bool read_meshes(assimp_reader *r)
     return true;
 }
 
-/* --- Motions --- */
+/* --- Animations --- */
 
 static float *copy_vectors(assimp_reader *r, const struct aiVectorKey *keys, unsigned count, double rate, float **times)
 {
-    float *values = take(r, (size_t)count * 3, sizeof *values);
-    *times = take(r, count, sizeof **times);
+    float *values = allocate(r, (size_t)count * 3, sizeof *values);
+    *times = allocate(r, count, sizeof **times);
     for (unsigned k = 0; values != NULL && *times != NULL && k < count; k++) {
         (*times)[k] = (float)(keys[k].mTime / rate);
         memcpy(values + (size_t)k * 3, &keys[k].mValue, 3 * sizeof(float));
@@ -324,10 +326,10 @@ static float *copy_vectors(assimp_reader *r, const struct aiVectorKey *keys, uns
     return values;
 }
 
-static float *copy_turns(assimp_reader *r, const struct aiQuatKey *keys, unsigned count, double rate, float **times)
+static float *copy_rotations(assimp_reader *r, const struct aiQuatKey *keys, unsigned count, double rate, float **times)
 {
-    float *values = take(r, (size_t)count * 4, sizeof *values);
-    *times = take(r, count, sizeof **times);
+    float *values = allocate(r, (size_t)count * 4, sizeof *values);
+    *times = allocate(r, count, sizeof **times);
     for (unsigned k = 0; values != NULL && *times != NULL && k < count; k++) {
         (*times)[k] = (float)(keys[k].mTime / rate);
         values[(size_t)k * 4] = keys[k].mValue.x;
@@ -348,8 +350,8 @@ static void add_channel(sup_clip *clip, sup_channel *channels, sup_channel_targe
 
 static void read_clip(assimp_reader *r, const struct aiAnimation *from, sup_clip *clip)
 {
-    double rate = from->mTicksPerSecond > 0.0 ? from->mTicksPerSecond : 25.0; /* Assimp's own default */
-    sup_channel *channels = take(r, (size_t)from->mNumChannels * 3, sizeof *channels);
+    double rate = from->mTicksPerSecond > 0.0 ? from->mTicksPerSecond : 25.0; /* the default of Assimp */
+    sup_channel *channels = allocate(r, (size_t)from->mNumChannels * 3, sizeof *channels);
     clip->name = from->mName.data;
     clip->channels = channels;
     for (unsigned c = 0; channels != NULL && c < from->mNumChannels; c++) {
@@ -359,14 +361,14 @@ static void read_clip(assimp_reader *r, const struct aiAnimation *from, sup_clip
         if (index < 0) continue;
         float *values = copy_vectors(r, node->mPositionKeys, node->mNumPositionKeys, rate, &times);
         add_channel(clip, channels, SUP_CHANNEL_TRANSLATION, index, node->mNumPositionKeys, times, values);
-        values = copy_turns(r, node->mRotationKeys, node->mNumRotationKeys, rate, &times);
+        values = copy_rotations(r, node->mRotationKeys, node->mNumRotationKeys, rate, &times);
         add_channel(clip, channels, SUP_CHANNEL_ROTATION, index, node->mNumRotationKeys, times, values);
         values = copy_vectors(r, node->mScalingKeys, node->mNumScalingKeys, rate, &times);
         add_channel(clip, channels, SUP_CHANNEL_SCALE, index, node->mNumScalingKeys, times, values);
     }
 }
 
-/* A file without bones is a skeleton: what its motions move, and what hangs on that, are its joints. */
+/* A file without bones is a skeleton: its joints are the animated nodes and their descendants. */
 static void mark_joints(assimp_reader *r)
 {
     sup_node *nodes = (sup_node *)r->character.nodes;
@@ -379,7 +381,7 @@ static void mark_joints(assimp_reader *r)
 
 static void read_clips(assimp_reader *r)
 {
-    sup_clip *clips = take(r, r->scene->mNumAnimations, sizeof *clips);
+    sup_clip *clips = allocate(r, r->scene->mNumAnimations, sizeof *clips);
     for (unsigned i = 0; clips != NULL && i < r->scene->mNumAnimations; i++) {
         sup_clip *clip = &clips[r->character.clip_count];
         read_clip(r, r->scene->mAnimations[i], clip);
@@ -391,7 +393,7 @@ static void read_clips(assimp_reader *r)
 
 /* --- The file --- */
 
-/* FBX says how many centimetres a unit has. */
+/* FBX stores the unit length in centimetres. */
 static float unit_metres(const struct aiScene *scene)
 {
     const struct aiMetadata *data = scene->mMetaData;
@@ -409,7 +411,7 @@ static const struct aiScene *import_scene(sup_bytes bytes, const char *hint)
 {
     struct aiPropertyStore *store = aiCreatePropertyStore();
     if (store == NULL) return NULL;
-    /* Pivots would become extra nodes, and channels of a joint be spread over them. */
+    /* Pivots would add nodes and split the channels of a joint over them. */
     aiSetImportPropertyInteger(store, AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, 0);
     const struct aiScene *scene =
         aiImportFileFromMemoryWithProperties(bytes.data, (unsigned)bytes.size, aiProcess_Triangulate, hint, store);
@@ -426,11 +428,11 @@ static sup_result read_scene(assimp_reader *r, const sup_context *context, const
     read_nodes(r);
     if (!r->out_of_memory && !read_meshes(r))
         return fail(error, SUP_ERROR_FORMAT, "assimp.skin", name,
-                    "A bone of the file belongs to no node, or the file is too large.");
+                    "A bone refers to a missing node, or the file is too large.");
     if (!r->out_of_memory) read_clips(r);
-    if (r->out_of_memory) return fail(error, SUP_ERROR_MEMORY, "memory", name, "There is not enough memory.");
+    if (r->out_of_memory) return fail(error, SUP_ERROR_MEMORY, "memory", name, "Out of memory.");
     if (r->character.vertex_count == 0 && r->character.clip_count == 0)
-        return fail(error, SUP_ERROR_FORMAT, "assimp.empty", name, "The file has neither a mesh nor a motion.");
+        return fail(error, SUP_ERROR_FORMAT, "assimp.empty", name, "The file has neither a mesh nor an animation.");
     return sup_character_create(context, &r->character, character, error);
 }
 
@@ -440,7 +442,7 @@ sup_result sup_read_assimp(void *user, const sup_context *context, const char *n
     (void)user;
     const char *dot = strrchr(name, '.');
     if (dot == NULL || (strcasecmp(dot, ".fbx") != 0 && strcasecmp(dot, ".dae") != 0))
-        return fail(error, SUP_ERROR_UNSUPPORTED, "assimp.format", name, "This reader knows .fbx and .dae.");
+        return fail(error, SUP_ERROR_UNSUPPORTED, "assimp.format", name, "Only .fbx and .dae are supported.");
     if (bytes.size == 0 || bytes.size > INT_MAX)
         return fail(error, SUP_ERROR_FORMAT, "assimp.size", name, "The file is empty or larger than 2 GB.");
     assimp_reader r = {.scene = import_scene(bytes, dot + 1)};

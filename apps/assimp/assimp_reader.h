@@ -4,8 +4,8 @@
 
 #include "supple/load.h"
 
-/* .fbx and .dae; SUP_ERROR_UNSUPPORTED for other endings. Vertices stand in Assimp's order: three a triangle where the
- * format has corners, nothing joined. `user` is not used. */
+/* Reads .fbx and .dae; returns SUP_ERROR_UNSUPPORTED for other extensions. Vertices are in the order of Assimp and not
+ * merged: three per triangle for formats with per-corner attributes. `user` is not used. */
 sup_result sup_read_assimp(void *user, const sup_context *context, const char *name, sup_bytes bytes,
                            sup_character **character, sup_error *error);
 

@@ -1,4 +1,4 @@
-/* camera.c - a long lens, as for portraits: 22 degrees, so that near hands do not look large. */
+/* camera.c - a 22 degree field of view: little perspective distortion. */
 #include "camera.h"
 
 #include <math.h>
@@ -12,11 +12,11 @@ bool render_def_camera(render_def *def, const char *name)
     static const struct {
         const char *name;
         float azimuth, elevation;
-    } known[] = {{"front", 0, 4}, {"back", 180, 4}, {"side", 90, 4}, {"three-quarter", 35, 12}, {"top", 0, 80}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(name, known[i].name) == 0) {
-            def->azimuth = known[i].azimuth;
-            def->elevation = known[i].elevation;
+    } views[] = {{"front", 0, 4}, {"back", 180, 4}, {"side", 90, 4}, {"three-quarter", 35, 12}, {"top", 0, 80}};
+    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
+        if (strcmp(name, views[i].name) == 0) {
+            def->azimuth = views[i].azimuth;
+            def->elevation = views[i].elevation;
             return true;
         }
     char *end = NULL;
@@ -42,7 +42,7 @@ camera camera_of(const render_def *def, int32_t up)
 {
     camera c = {.width = def->width, .height = def->height};
     float azimuth = def->azimuth * 0.017453293f, elevation = def->elevation * 0.017453293f;
-    /* In a frame with Y up and the front at +Z; a Z-up world has its front at -Y. */
+    /* With Y up the front is +Z; with Z up the front is -Y. */
     float from[3] = {sinf(azimuth) * cosf(elevation), sinf(elevation), cosf(azimuth) * cosf(elevation)};
     float world_up[3] = {0, 1, 0}, distance = 1.02f * def->radius / sinf(HALF_ANGLE);
     if (up == 2) {
@@ -95,7 +95,7 @@ bool camera_project(const camera *c, const float point[3], float *x, float *y)
     return true;
 }
 
-/* Moves the target and the radius so that the projected points are centred and fill the picture but for a margin. */
+/* Adjusts target and radius so that the projected points are centered and fill the image up to a margin. */
 static void tighten(render_def *def, const float *positions, int64_t vertex_count, int32_t up)
 {
     camera c = camera_of(def, up);
@@ -135,6 +135,6 @@ void render_def_frame(render_def *def, const float *positions, int64_t vertex_co
     }
     def->radius = diagonal > 0.0f ? 0.5f * sqrtf(diagonal) : 1.0f;
     def->ground = low[up];
-    for (int round = 0; round < 3; round++)
+    for (int iteration = 0; iteration < 3; iteration++)
         tighten(def, positions, vertex_count, up);
 }

@@ -1,4 +1,4 @@
-/* camera.h (internal) - where the camera stands and how points reach the picture. */
+/* camera.h (internal) - camera frame and projection. */
 #ifndef SUPPLE_APPS_RENDER_CAMERA_H
 #define SUPPLE_APPS_RENDER_CAMERA_H
 
@@ -6,7 +6,7 @@
 
 typedef struct camera {
     float eye[3], right[3], above[3], forward[3];
-    float half_width, half_height; /* of the picture plane at distance 1 */
+    float half_width, half_height; /* of the image plane at distance 1 */
     int32_t width, height;
 } camera;
 

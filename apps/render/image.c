@@ -1,4 +1,4 @@
-/* image.c - images: memory, PNG files and soft lines. */
+/* image.c - images: memory, PNG files, anti-aliased lines. */
 #include "image.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static sup_result fail_write(sup_error *error, const char *path, const char *rea
     if (error != NULL) {
         error->result = SUP_ERROR_IO;
         snprintf(error->id, sizeof error->id, "%s", "file.write");
-        snprintf(error->message, sizeof error->message, "The picture cannot be written: %s.", reason);
+        snprintf(error->message, sizeof error->message, "The image cannot be written: %s.", reason);
         snprintf(error->where, sizeof error->where, "%s", path);
     }
     return SUP_ERROR_IO;
@@ -58,7 +58,7 @@ static void flush_bytes(png_structp png)
     (void)png;
 }
 
-/* False when libpng refuses; it jumps back here on errors. */
+/* Returns false when libpng fails; it reports errors by longjmp. */
 static bool encode_rows(const render_image *image, growing_bytes *bytes)
 {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
@@ -96,7 +96,7 @@ sup_result render_write_png(const render_image *image, const char *path, sup_err
         return fail_write(error, path, "the path is too long");
     size_t size = 0;
     uint8_t *data = render_encode_png(image, &size);
-    if (data == NULL) return fail_write(error, path, "there is not enough memory");
+    if (data == NULL) return fail_write(error, path, "out of memory");
     FILE *file = fopen(temporary, "wb");
     if (file == NULL) {
         free(data);
@@ -109,7 +109,7 @@ sup_result render_write_png(const render_image *image, const char *path, sup_err
     if (!written || !closed || rename(temporary, path) != 0) {
         int reason = errno;
         remove(temporary);
-        return fail_write(error, path, reason != 0 ? strerror(reason) : "the disk refused it");
+        return fail_write(error, path, reason != 0 ? strerror(reason) : "write error");
     }
     return SUP_OK;
 }
@@ -128,21 +128,21 @@ static int32_t clamp_index(float value, int32_t limit)
 void image_line(render_image *image, float x0, float y0, float x1, float y1, float width, const uint8_t color[3],
                 float opacity)
 {
-    float reach = 0.5f * width + 1.0f, dx = x1 - x0, dy = y1 - y0, length2 = dx * dx + dy * dy;
+    float extent = 0.5f * width + 1.0f, dx = x1 - x0, dy = y1 - y0, length2 = dx * dx + dy * dy;
     if (!isfinite(x0) || !isfinite(y0) || !isfinite(x1) || !isfinite(y1)) return;
-    if (fmaxf(x0, x1) < -reach || fmaxf(y0, y1) < -reach) return;
-    if (fminf(x0, x1) > (float)image->width + reach || fminf(y0, y1) > (float)image->height + reach) return;
-    int32_t left = clamp_index(fminf(x0, x1) - reach, image->width),
-            right = clamp_index(fmaxf(x0, x1) + reach, image->width);
-    int32_t top = clamp_index(fminf(y0, y1) - reach, image->height),
-            bottom = clamp_index(fmaxf(y0, y1) + reach, image->height);
+    if (fmaxf(x0, x1) < -extent || fmaxf(y0, y1) < -extent) return;
+    if (fminf(x0, x1) > (float)image->width + extent || fminf(y0, y1) > (float)image->height + extent) return;
+    int32_t left = clamp_index(fminf(x0, x1) - extent, image->width),
+            right = clamp_index(fmaxf(x0, x1) + extent, image->width);
+    int32_t top = clamp_index(fminf(y0, y1) - extent, image->height),
+            bottom = clamp_index(fmaxf(y0, y1) + extent, image->height);
     for (int32_t y = top; y <= bottom; y++)
         for (int32_t x = left; x <= right; x++) {
             float px = (float)x + 0.5f - x0, py = (float)y + 0.5f - y0;
             float t = length2 > 0.0f ? fminf(fmaxf((px * dx + py * dy) / length2, 0.0f), 1.0f) : 0.0f;
             float distance = hypotf(px - t * dx, py - t * dy);
-            float cover = fminf(fmaxf(0.5f * width + 0.5f - distance, 0.0f), 1.0f);
-            if (cover > 0.0f)
-                blend(image->pixels + 3 * ((size_t)y * (size_t)image->width + (size_t)x), color, cover * opacity);
+            float coverage = fminf(fmaxf(0.5f * width + 0.5f - distance, 0.0f), 1.0f);
+            if (coverage > 0.0f)
+                blend(image->pixels + 3 * ((size_t)y * (size_t)image->width + (size_t)x), color, coverage * opacity);
         }
 }

@@ -1,8 +1,8 @@
-/* picture.c - the picture: rays through Embree, a soft key light, a sky, a ground that catches the shadow.
+/* picture.c - the ray tracer: Embree, a disc area light (key light), sky light, a ground plane that receives shadows.
  *
- * Every pixel takes `samples` paths: one ray to the skin or the ground, one towards the key light (a disc in the sky), one
- * over the hemisphere for the sky. Sample points are low-discrepancy, turned per pixel by a hash of its place: no state, so
- * that threads cannot change the picture. */
+ * Each of the `samples` of a pixel has one primary ray, one shadow ray to the key light and one sky ray over the
+ * hemisphere. Sample points are a low-discrepancy sequence, shifted by a hash of the pixel position: stateless, so that
+ * the image does not depend on the number of threads. */
 #include "camera.h"
 #include "image.h"
 
@@ -63,15 +63,15 @@ typedef struct studio {
     camera camera;
     RTCScene rays;
     float *normals;                   /* [vertex_count*3] smooth, unit */
-    vec key, up, sun_side, sun_above; /* towards the key light and across it */
-    float offset;                     /* starts secondary rays off the surface */
+    vec key, up, sun_side, sun_above; /* direction to the key light, and its disc axes */
+    float offset;                     /* offset of secondary rays from the surface */
     int32_t samples;
     render_image *image;
 } studio;
 
 static const vec CLAY = {0.62f, 0.47f, 0.39f}, GROUND = {0.82f, 0.83f, 0.85f}, BACKDROP = {0.90f, 0.91f, 0.93f};
 static const vec KEY_LIGHT = {1.95f, 1.85f, 1.72f}, SKY_LIGHT = {0.78f, 0.83f, 0.92f};
-static const float SUN_RADIUS = 0.16f; /* of the key light's disc seen from the skin: soft shadow edges */
+static const float SUN_RADIUS = 0.16f; /* of the key light disc, as seen from the skin: soft shadows */
 
 static bool shadowed(const studio *s, vec origin, vec direction)
 {
@@ -125,7 +125,7 @@ static uint32_t hash(uint32_t x)
     return x ^ (x >> 16);
 }
 
-/* Two numbers in [0, 1): point i of the R2 sequence, shifted by the pixel's hash for this use. */
+/* Two numbers in [0, 1): point i of the R2 sequence, shifted by the hash `seed`. */
 static void sample_point(uint32_t i, uint32_t seed, float *u, float *v)
 {
     float shift_u = (float)(hash(seed) >> 8) * (1.0f / 16777216.0f),
@@ -142,7 +142,7 @@ static void basis(vec n, vec *a, vec *b)
     *b = v_cross(n, *a);
 }
 
-/* Cosine-weighted over the hemisphere of n. */
+/* Cosine-weighted direction over the hemisphere of n. */
 static vec hemisphere(vec n, float u, float v)
 {
     vec a, b;
@@ -152,7 +152,7 @@ static vec hemisphere(vec n, float u, float v)
                  v_scale(n, sqrtf(fmaxf(0.0f, 1.0f - u))));
 }
 
-/* Light that arrives at a point with normal n: key and sky, one sample of each. */
+/* Incident light at a point with normal n: one sample of the key light and one of the sky. */
 static vec arriving_light(const studio *s, vec point, vec n, uint32_t i, uint32_t seed)
 {
     float u, v;
@@ -167,7 +167,7 @@ static vec arriving_light(const studio *s, vec point, vec n, uint32_t i, uint32_
     vec direction = hemisphere(n, u, v);
     if (!shadowed(s, start, direction)) {
         float height = v_dot(direction, s->up);
-        light = v_add(light, v_scale(SKY_LIGHT, 0.62f + 0.38f * height)); /* the ground throws light back */
+        light = v_add(light, v_scale(SKY_LIGHT, 0.62f + 0.38f * height)); /* light reflected by the ground */
     }
     return light;
 }
@@ -179,7 +179,7 @@ static vec interpolate(const float *values, const int32_t *t, float u, float v)
                  v_scale(v_of(values + 3 * (size_t)t[2]), v));
 }
 
-/* 1 away from the triangle's edges, 0 on them; about 1.2 pixels wide. */
+/* 0 on the triangle edges, 1 elsewhere; lines are about 1.2 pixels wide. */
 static float wire_factor(const studio *s, const int32_t *t, float u, float v, float distance)
 {
     vec a = v_of(s->scene->positions + 3 * (size_t)t[0]), b = v_of(s->scene->positions + 3 * (size_t)t[1]),
@@ -206,14 +206,14 @@ static vec shade_skin(const studio *s, const struct RTCRayHit *hit, vec directio
     if (s->def->wire)
         albedo = v_scale(albedo, 0.25f + 0.75f * wire_factor(s, t, hit->hit.u, hit->hit.v, hit->ray.tfar));
     vec light = arriving_light(s, v_add(point, v_scale(flat, s->offset)), n, i, seed);
-    /* A faint sheen towards the key light and at grazing angles gives the form without a second bounce. */
+    /* A weak highlight and rim light show the shape without a second bounce. */
     vec half = v_unit(v_add(s->key, v_scale(direction, -1.0f)));
     float sheen = 0.10f * powf(fmaxf(v_dot(n, half), 0.0f), 24.0f), grazing = 1.0f - fmaxf(-v_dot(n, direction), 0.0f);
     float rim = 0.10f * grazing * grazing * grazing;
     return v_add(v_multiply(albedo, v_scale(light, 0.5f)), v_scale(light, 0.5f * (sheen + rim)));
 }
 
-/* The ground fades into the backdrop with distance, so that no horizon is seen. */
+/* The ground fades into the background with distance: no visible horizon. */
 static vec shade_ground(const studio *s, vec eye, vec direction, uint32_t i, uint32_t seed)
 {
     float down = v_dot(direction, s->up), height = v_dot(eye, s->up) - s->def->ground;
@@ -226,14 +226,14 @@ static vec shade_ground(const studio *s, vec eye, vec direction, uint32_t i, uin
     if (fade < 0.004f) return BACKDROP;
     vec open = v_add(v_scale(KEY_LIGHT, v_dot(s->key, s->up)), v_scale(SKY_LIGHT, 0.62f + 0.38f * 0.6667f));
     vec light = arriving_light(s, point, s->up, i, seed);
-    /* Where nothing shades it the ground has just the backdrop's colour; shade darkens it from there. */
+    /* Unshadowed ground has the background color; shadows darken it. */
     vec relative = {light.x / open.x, light.y / open.y, light.z / open.z};
     vec shade = {1.0f + fade * (relative.x - 1.0f), 1.0f + fade * (relative.y - 1.0f),
                  1.0f + fade * (relative.z - 1.0f)};
     return v_multiply(v_add(v_scale(BACKDROP, 1.0f - 0.25f * fade), v_scale(GROUND, 0.25f * fade)), shade);
 }
 
-/* Linear light to sRGB, with a soft shoulder so that highlights keep their form. */
+/* Linear light to sRGB, with a tone curve that compresses highlights. */
 static uint8_t to_srgb(float x)
 {
     x = fmaxf(x, 0.0f);
@@ -253,7 +253,7 @@ static vec sample_pixel(const studio *s, int32_t x, int32_t y, uint32_t i, uint3
     return skin ? shade_skin(s, &hit, v_of(direction), i, seed) : shade_ground(s, eye, v_of(direction), i, seed);
 }
 
-/* Samples until the mean is sure to about one step of an 8-bit screen, four times `samples` at most. */
+/* Samples until the standard error is about one 8-bit step, at most four times `samples`. */
 static vec render_pixel(const studio *s, int32_t x, int32_t y)
 {
     uint32_t seed = hash((uint32_t)y * 16411u + (uint32_t)x + 1u), count = 0, limit = 4 * (uint32_t)s->samples;
@@ -266,7 +266,7 @@ static vec render_pixel(const studio *s, int32_t x, int32_t y)
             squares += light.y * light.y;
         }
         float mean = sum.y / (float)count, variance = squares / (float)count - mean * mean;
-        if (variance < 0.00025f * (float)count * mean) break; /* brighter pixels hide more noise */
+        if (variance < 0.00025f * (float)count * mean) break; /* noise is less visible in bright pixels */
     }
     return v_scale(sum, 1.0f / (float)count);
 }
@@ -305,7 +305,7 @@ static void smooth_normals(const render_scene *scene, float *normals)
     }
 }
 
-/* Embree wants to read a little past the last vertex: it gets a copy of its own. */
+/* Embree reads past the last vertex: give it a padded copy. */
 static bool add_geometry(RTCDevice device, RTCScene scene, const render_scene *source)
 {
     RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_TRIANGLE);
@@ -345,7 +345,7 @@ static void aim_lights(studio *s)
 {
     vec right = v_of(s->camera.right), forward = v_of(s->camera.forward);
     s->up = s->scene->up == 2 ? (vec){0, 0, 1} : (vec){0, 1, 0};
-    /* The key light stands over the camera's left shoulder, so that every view is lit alike. */
+    /* The key light is above and left of the camera, so that every view is lit alike. */
     vec level = v_unit(v_add(forward, v_scale(s->up, -v_dot(forward, s->up))));
     s->key = v_unit(v_add(v_add(v_scale(right, -0.62f), v_scale(s->up, 0.95f)), v_scale(level, -0.62f)));
     basis(s->key, &s->sun_side, &s->sun_above);
@@ -376,13 +376,13 @@ sup_result render_picture(const sup_context *context, const render_scene *scene,
                           render_image *image, sup_error *error)
 {
     if (image->pixels == NULL || scene->triangle_count <= 0)
-        return fail(error, SUP_ERROR_ARGUMENT, "render.empty", "There is nothing to draw.");
+        return fail(error, SUP_ERROR_ARGUMENT, "render.empty", "The scene is empty.");
     RTCDevice device = rtcNewDevice("threads=1,set_affinity=0");
     RTCScene rays = device != NULL ? rtcNewScene(device) : NULL;
     float *normals = calloc((size_t)scene->vertex_count * 3 + 1, sizeof *normals);
     sup_result result = SUP_OK;
     if (rays == NULL || normals == NULL || !add_geometry(device, rays, scene)) {
-        result = fail(error, SUP_ERROR_MEMORY, "render.memory", "There is not enough memory for the picture.");
+        result = fail(error, SUP_ERROR_MEMORY, "render.memory", "Out of memory for the image.");
     } else {
         if (scene->normals != NULL)
             memcpy(normals, scene->normals, (size_t)scene->vertex_count * 3 * sizeof *normals);

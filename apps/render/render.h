@@ -1,7 +1,7 @@
-/* render.h - a clean studio picture of a skin: soft key light, sky, ambient occlusion, ground shadow. Headless.
+/* render.h - headless ray tracer for skins: area light, sky light, ambient occlusion, ground shadow.
  *
- * Rays go through Embree (3 or 4); no graphics driver is involved, so that a picture is the same on every machine up to
- * the last bit of rounding. Part of the app, not of the library. */
+ * Uses Embree (3 or 4) and no graphics driver: images are identical on every machine up to rounding. Belongs to the
+ * program, not to the library. */
 #ifndef SUPPLE_APPS_RENDER_H
 #define SUPPLE_APPS_RENDER_H
 
@@ -12,44 +12,44 @@ typedef struct render_image {
     uint8_t *pixels; /* [height*width*3] sRGB, top row first */
 } render_image;
 
-/* What is in the picture. World space, Y up unless `up` says otherwise. */
+/* The scene to render, in world space. */
 typedef struct render_scene {
     int32_t vertex_count, triangle_count;
     const float *positions;   /* [vertex_count*3] finite */
     const float *normals;     /* [vertex_count*3] or NULL: computed */
     const int32_t *triangles; /* [triangle_count*3] */
-    const float *colors;      /* [vertex_count*3] linear RGB, or NULL: clay */
-    int32_t bone_count;       /* lines drawn over the picture */
+    const float *colors;      /* [vertex_count*3] linear RGB, or NULL: default color */
+    int32_t bone_count;       /* lines drawn on top of the image */
     const float *bones;       /* [bone_count*6] head and tail, or NULL */
-    int32_t up;               /* axis of up: 1 = Y, 2 = Z */
+    int32_t up;               /* up axis: 1 = Y, 2 = Z */
 } render_scene;
 
 typedef struct render_def {
     int32_t width, height;
-    float azimuth, elevation; /* degrees; 0, 0 looks from the front (+Z) */
-    float target[3];          /* what the camera looks at */
-    float radius;             /* radius of a sphere around the target that fills the picture */
+    float azimuth, elevation; /* degrees; 0, 0 is the front view (from +Z) */
+    float target[3];          /* look-at point */
+    float radius;             /* radius of the sphere around the target that fills the image */
     float ground;             /* height of the ground along `up` */
-    int32_t samples;          /* least per pixel, 0 = 8; noisy pixels take up to four times as many */
+    int32_t samples;          /* minimum per pixel, 0 = 8; noisy pixels use up to four times as many */
     bool wire;                /* triangle edges */
 } render_def;
 
-/* Room for an image; pixels NULL when memory ran out. Freed by render_image_destroy. */
+/* Allocates an image; pixels is NULL when out of memory. Free with render_image_destroy. */
 render_image render_image_create(int32_t width, int32_t height);
 void render_image_destroy(render_image *image);
 
-/* A def that shows the whole scene from a named or "AZ,EL" camera; false when the camera is unknown. */
+/* Sets the angles from a named camera or "AZIMUTH,ELEVATION"; returns false when unknown. */
 bool render_def_camera(render_def *def, const char *camera);
-/* Sets target, radius and ground so that the points (several frames may be given one after another) fill the picture.
- * Size and angles of the def must be set before. */
+/* Sets target, radius and ground so that the points (of one or more frames) fill the image. Needs the size and the
+ * angles of the def. */
 void render_def_frame(render_def *def, const float *positions, int64_t vertex_count, int32_t up);
 
 sup_result render_picture(const sup_context *context, const render_scene *scene, const render_def *def,
                           render_image *image, sup_error *error);
 
-/* A PNG in memory, to free(); NULL when memory ran out. */
+/* Encodes a PNG in memory; free() the result. NULL when out of memory. */
 uint8_t *render_encode_png(const render_image *image, size_t *size);
-/* PNG beside its place, then renamed. */
+/* Writes a PNG to a temporary file and renames it. */
 sup_result render_write_png(const render_image *image, const char *path, sup_error *error);
 
 #endif

@@ -1,7 +1,7 @@
-/* text.c - labels for pictures in a small stroke font of our own: no font file, the same on every machine.
+/* text.c - a small built-in stroke font: no font file, identical on every machine.
  *
- * A glyph is a list of strokes, a stroke a list of points "xy" on a grid: x from 0 to 4; y 0 descender, 2 baseline, 6 small
- * letters, 8 capitals. Letters are as wide as their strokes. */
+ * A glyph is a list of strokes, a stroke a list of points "xy" on a grid: x from 0 to 4; y: 0 descender, 2 baseline, 6
+ * x-height, 8 capitals. The font is proportional. */
 #include "image.h"
 
 #include <string.h>

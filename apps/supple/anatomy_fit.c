@@ -1,4 +1,4 @@
-/* anatomy_fit.c - `supple anatomy fit`: a scan in, the person's bones, muscles and fat out. */
+/* anatomy_fit.c - `supple anatomy fit`: fits bones, muscles and fat to the scan of a person. */
 #include "anatomy.h"
 #include "json_out.h"
 #include "options.h"
@@ -23,50 +23,48 @@ static const app_option fit_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "SCAN",
      .offset = offsetof(fit_values, scan),
-     .help = "a mesh or point cloud; one that has the template's triangulation is taken as it is, in metres"},
+     .help = "mesh or point cloud; a mesh with the template's triangulation is used as it is, in metres"},
     {.kind = APP_TEXT,
      .name = "template",
      .letter = 't',
      .argument = "FILE",
      .offset = offsetof(fit_values, template_file),
      .required = true,
-     .help = "what 'supple anatomy template' wrote"},
+     .help = "file written by 'supple anatomy template'"},
     {.kind = APP_TEXT,
      .name = "composition",
      .letter = 'c',
      .argument = "FILE",
      .offset = offsetof(fit_values, composition),
-     .help = "what 'supple anatomy train' wrote: needed for scans, and tells the masses that are not given"},
+     .help = "file written by 'supple anatomy train': needed for scans, and predicts masses that are not given"},
     {.kind = APP_NUMBER,
      .name = "fat",
      .argument = "KG",
      .offset = offsetof(fit_values, fat),
      .minimum = 0.0,
      .maximum = 500.0,
-     .help = "fat mass; not given: from the shape, by the composition"},
+     .help = "fat mass; default: predicted from the shape by the composition"},
     {.kind = APP_NUMBER,
      .name = "muscle",
      .argument = "KG",
      .offset = offsetof(fit_values, muscle),
      .minimum = 0.0,
      .maximum = 500.0,
-     .help = "muscle mass, likewise"},
+     .help = "muscle mass; default: predicted from the shape by the composition"},
     {.kind = APP_TEXT,
      .name = "landmarks",
      .argument = "FILE",
      .offset = offsetof(fit_values, landmarks),
-     .help = "known places on the scan: a line each, VERTEX or JOINT and x y z"},
+     .help = "known positions on the scan, one per line: VERTEX or JOINT and x y z"},
     {.kind = APP_CHOICE,
      .name = "sex",
      .argument = "SEX",
      .choices = sexes,
      .offset = offsetof(fit_values, sex),
-     .help = "unknown, female, male; unknown: the template's"},
-    APP_OUTPUT(fit_values, "BODY.glb", "skin with its layers, detailed bones and muscles, rig; masses in its extras"),
-    {.kind = APP_FLAG,
-     .name = "no-details",
-     .offset = offsetof(fit_values, no_details),
-     .help = "leave the detailed bones and muscles out"},
+     .help = "unknown, female or male; default: the template's"},
+    APP_OUTPUT(fit_values, "BODY.glb",
+               "skin with its layers, organs (detailed bones and muscles), rig; masses in the extras"),
+    {.kind = APP_FLAG, .name = "no-details", .offset = offsetof(fit_values, no_details), .help = "skip the organs"},
     {.kind = APP_WHOLE,
      .name = "threads",
      .letter = 'j',
@@ -74,34 +72,29 @@ static const app_option fit_options[] = {
      .offset = offsetof(fit_values, threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 or not given: as many as the machine has; same result for any number"},
-    {.kind = APP_FLAG,
-     .name = "json",
-     .offset = offsetof(fit_values, json),
-     .help = "the result as one JSON object on stdout"},
+     .help = "number of threads; 0 (default): one per core. Does not change the result"},
+    {.kind = APP_FLAG, .name = "json", .offset = offsetof(fit_values, json), .help = "print the result as JSON"},
     {.kind = APP_FLAG,
      .name = "quiet",
      .letter = 'q',
      .offset = offsetof(fit_values, quiet),
-     .help = "no progress and no result lines"},
+     .help = "print no progress and no result"},
 };
 
 static const app_verb fit_verb = {
     .name = "anatomy fit",
     .usage = "SCAN --template FILE [--composition FILE] -o BODY.glb [options]",
-    .summary = "Puts bones, muscles and fat into a person's skin.",
-    .details =
-        "The layers are plausible, not measured: bones are scaled by height and limbs, and how much of the flesh is\n"
-        "muscle comes from the masses that are asked for or told from the shape.\n\n"
-        "Example:\n"
-        "  supple anatomy fit scan.ply --template male.anatomy --composition people.composition -o person.glb\n"
-        "  supple bake person.glb --method anatomy --motion walk.bvh -o walk.glb\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Fit bones, muscles and fat to a person's skin.",
+    .details = "The layers are plausible, not measured: bones are scaled by height and limb lengths, and the ratio of "
+               "muscle to fat\ncomes from the given or predicted masses.\n\nExample:\n  supple anatomy fit scan.ply "
+               "--template male.template --composition people.composition -o person.glb\n  supple bake person.glb "
+               "--method anatomy --motion walk.bvh -o walk.glb\n\nExit status: 0 success, 1 wrong usage, 2 bad input, "
+               "3 other errors (output, memory, Ctrl-C).\n",
     .options = fit_options,
     .option_count = (int)(sizeof fit_options / sizeof fit_options[0]),
 };
 
-/* What a fit works on; all of it is freed at the end. */
+/* State of a fit; freed at the end. */
 typedef struct fit_work {
     app_session *session;
     const fit_values *values;
@@ -110,10 +103,10 @@ typedef struct fit_work {
     sup_landmarks *landmarks;
     sup_character *scan;
     sup_registration *registration;
-    double *positions, *posed; /* of the scan, and of the person in the template's pose */
-    double *joints;            /* of the composition in that pose */
-    double fat, muscle;        /* asked for or told */
-    bool told;
+    double *positions, *posed; /* vertices of the scan, and of the person in the template's pose */
+    double *joints;            /* joints of the composition in the template's pose */
+    double fat, muscle;        /* target masses, given or predicted */
+    bool predicted;
     sup_body *body;
     double register_ms, fit_ms;
 } fit_work;
@@ -132,10 +125,10 @@ static int load_inputs(fit_work *w)
         return app_fail(&error, APP_PHASE_LOAD, values->landmarks);
     int status = app_open_character(w->session, values->scan, NULL, &w->scan);
     if (status != APP_DONE) return status;
-    size_t most =
+    size_t capacity =
         (size_t)(w->scan->vertex_count > w->anatomy->vertex_count ? w->scan->vertex_count : w->anatomy->vertex_count);
-    w->positions = calloc(3 * most + 1, sizeof(double));
-    w->posed = calloc(3 * most + 1, sizeof(double));
+    w->positions = calloc(3 * capacity + 1, sizeof(double));
+    w->posed = calloc(3 * capacity + 1, sizeof(double));
     w->joints = calloc(w->composition != NULL ? 3 * (size_t)w->composition->joint_count + 1 : 1, sizeof(double));
     if (w->positions == NULL || w->posed == NULL || w->joints == NULL) return APP_OTHER;
     for (size_t i = 0; i < 3 * (size_t)w->scan->vertex_count; i++)
@@ -143,24 +136,24 @@ static int load_inputs(fit_work *w)
     return APP_DONE;
 }
 
-/* First vertex of the part that has the template's triangulation, -1 when none has. */
+/* First vertex of the primitive with the template's triangulation, -1 if none has it. */
 static int32_t same_triangulation(const fit_work *w)
 {
     const sup_anatomy *a = w->anatomy;
     for (int32_t p = 0; p < w->scan->primitive_count; p++) {
-        const sup_primitive *part = &w->scan->primitives[p];
-        if (part->vertex_count != a->vertex_count || part->triangle_count != a->triangle_count) continue;
-        const int32_t *triangles = w->scan->triangles + 3 * (size_t)part->triangle_first;
+        const sup_primitive *primitive = &w->scan->primitives[p];
+        if (primitive->vertex_count != a->vertex_count || primitive->triangle_count != a->triangle_count) continue;
+        const int32_t *triangles = w->scan->triangles + 3 * (size_t)primitive->triangle_first;
         bool same = true;
         for (size_t i = 0; i < 3 * (size_t)a->triangle_count && same; i++)
-            same = triangles[i] - part->vertex_first == a->triangles[i];
-        if (same) return part->vertex_first;
+            same = triangles[i] - primitive->vertex_first == a->triangles[i];
+        if (same) return primitive->vertex_first;
     }
     return -1;
 }
 
-/* The masses that the shape tells, where none are given. `rest` is in the composition's pose. */
-static int tell_masses(fit_work *w, const double *rest)
+/* Predicts the masses that are not given from the shape. `rest` is in the composition's pose. */
+static int predict_masses(fit_work *w, const double *rest)
 {
     sup_error error = {0};
     double *coordinates = calloc((size_t)w->composition->mode_count + 1, sizeof *coordinates), fat = 0.0, muscle = 0.0;
@@ -173,7 +166,7 @@ static int tell_masses(fit_work *w, const double *rest)
     if (w->fat == 0.0 && w->muscle == 0.0) {
         w->fat = fat;
         w->muscle = muscle;
-        w->told = true;
+        w->predicted = true;
     }
     return APP_DONE;
 }
@@ -183,13 +176,13 @@ static int register_scan(fit_work *w, app_progress *progress)
     sup_error error = {0};
     const sup_context *context = &w->session->context;
     if (w->composition == NULL)
-        return app_usage("%s has not the template's triangulation: give --composition FILE to register it.",
+        return app_usage("%s does not have the template's triangulation: add --composition FILE to register it.",
                          app_clean(w->values->scan));
     double began = app_milliseconds();
     sup_shape shape = {w->scan->vertex_count, w->scan->triangle_count, w->positions, w->scan->triangles};
     sup_register_def def = {.landmarks = w->landmarks != NULL ? w->landmarks->items : NULL,
                             .landmark_count = w->landmarks != NULL ? w->landmarks->count : 0,
-                            .progress = app_progress_tell,
+                            .progress = app_progress_report,
                             .progress_user = progress};
     if (sup_register(context, w->composition, shape, &def, &w->registration, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, w->values->scan);
@@ -197,11 +190,11 @@ static int register_scan(fit_work *w, app_progress *progress)
     if (sup_skin_like_template(context, w->anatomy, w->composition, w->registration->rest, w->registration->rest_joints,
                                w->posed, w->joints, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, w->values->template_file);
-    return tell_masses(w, w->registration->rest);
+    return predict_masses(w, w->registration->rest);
 }
 
-/* A skin that has the triangulation already. */
-static int take_skin(fit_work *w, int32_t first)
+/* A skin that already has the triangulation. */
+static int copy_skin(fit_work *w, int32_t first)
 {
     sup_error error = {0};
     memmove(w->positions, w->positions + 3 * (size_t)first, 3 * (size_t)w->anatomy->vertex_count * sizeof(double));
@@ -212,22 +205,22 @@ static int take_skin(fit_work *w, int32_t first)
     if (sup_skin_like_template(&w->session->context, w->anatomy, w->composition, w->positions, NULL, w->posed,
                                w->joints, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, w->values->template_file);
-    return tell_masses(w, w->positions);
+    return predict_masses(w, w->positions);
 }
 
 static void print_result(const fit_work *w)
 {
     const sup_body *b = w->body;
     const sup_body_masses *m = &b->masses;
-    printf("%s: %.2f m, %s vertices a layer, %.1f s", app_clean(w->values->output), b->height,
+    printf("%s: %.2f m, %s vertices per layer, %.1f s", app_clean(w->values->output), b->height,
            app_grouped(b->layers.vertex_count), 1e-3 * w->fit_ms);
     if (w->registration != NULL) printf(" after %.1f s of registration", 1e-3 * w->register_ms);
-    printf("\n  fat        %.1f kg (of %.1f to %.1f), %.1f of it visceral", m->fat, m->fat_least, m->fat_most,
+    printf("\n  fat        %.1f kg (range %.1f to %.1f), %.1f of it visceral", m->fat, m->fat_min, m->fat_max,
            m->visceral);
-    if (m->fat_asked != 0.0) printf("; %s %.1f", w->told ? "the shape tells" : "asked", m->fat_asked);
-    printf("\n  muscle     %.1f kg (of %.1f to %.1f)", m->muscle, m->muscle_least, m->muscle_most);
-    if (m->muscle_asked != 0.0) printf("; %s %.1f", w->told ? "the shape tells" : "asked", m->muscle_asked);
-    printf("%s\n", m->clamped ? "; at the end of the range" : "");
+    if (m->fat_target != 0.0) printf("; %s %.1f", w->predicted ? "predicted" : "target", m->fat_target);
+    printf("\n  muscle     %.1f kg (range %.1f to %.1f)", m->muscle, m->muscle_min, m->muscle_max);
+    if (m->muscle_target != 0.0) printf("; %s %.1f", w->predicted ? "predicted" : "target", m->muscle_target);
+    printf("%s\n", m->clamped ? "; clamped to the range" : "");
     printf("  layers     %d vertices outside the next layer, %d inverted prisms, alignment error %.3f\n",
            (int)b->crossings, (int)b->inverted, b->alignment);
 }
@@ -242,14 +235,14 @@ static void print_json(const fit_work *w)
     app_json_integer(&json, "vertices", b->layers.vertex_count);
     app_json_number(&json, "height_m", b->height);
     app_json_number(&json, "fat_kg", b->masses.fat);
-    app_json_number(&json, "fat_asked_kg", b->masses.fat_asked);
-    app_json_number(&json, "fat_least_kg", b->masses.fat_least);
-    app_json_number(&json, "fat_most_kg", b->masses.fat_most);
+    app_json_number(&json, "fat_target_kg", b->masses.fat_target);
+    app_json_number(&json, "fat_min_kg", b->masses.fat_min);
+    app_json_number(&json, "fat_max_kg", b->masses.fat_max);
     app_json_number(&json, "visceral_kg", b->masses.visceral);
     app_json_number(&json, "muscle_kg", b->masses.muscle);
-    app_json_number(&json, "muscle_asked_kg", b->masses.muscle_asked);
-    app_json_number(&json, "muscle_least_kg", b->masses.muscle_least);
-    app_json_number(&json, "muscle_most_kg", b->masses.muscle_most);
+    app_json_number(&json, "muscle_target_kg", b->masses.muscle_target);
+    app_json_number(&json, "muscle_min_kg", b->masses.muscle_min);
+    app_json_number(&json, "muscle_max_kg", b->masses.muscle_max);
     app_json_integer(&json, "clamped", b->masses.clamped);
     app_json_integer(&json, "crossings", b->crossings);
     app_json_integer(&json, "inverted", b->inverted);
@@ -279,7 +272,7 @@ static int fit(fit_work *w)
     w->muscle = w->values->muscle;
     app_progress_begin(&progress, w->values->quiet, w->values->json);
     int32_t first = same_triangulation(w);
-    status = first >= 0 ? take_skin(w, first) : register_scan(w, &progress);
+    status = first >= 0 ? copy_skin(w, first) : register_scan(w, &progress);
     double began = app_milliseconds();
     if (status == APP_DONE) {
         sup_joints joints = {0};
@@ -293,7 +286,7 @@ static int fit(fit_work *w)
                                 .fat = w->fat,
                                 .muscle = w->muscle,
                                 .no_details = w->values->no_details,
-                                .progress = app_progress_tell,
+                                .progress = app_progress_report,
                                 .progress_user = &progress};
         if (sup_body_fit(&w->session->context, w->anatomy, &def, &w->body, &error) != SUP_OK)
             status = app_fail(&error, APP_PHASE_LOAD, w->values->scan);
@@ -312,7 +305,8 @@ int app_anatomy_fit(int argc, char **argv)
     app_session session;
     int status = APP_DONE;
     if (!app_parse(&fit_verb, argc, argv, &values, &status)) return status;
-    if (app_ending(values.output, endings) < 0) return app_usage("%s: A body ends in .glb.", app_clean(values.output));
+    if (app_ending(values.output, endings) < 0)
+        return app_usage("%s: The output file of a body must end in .glb.", app_clean(values.output));
     status = app_session_open(&session, values.threads, values.quiet);
     if (status != APP_DONE) return status;
     fit_work w = {.session = &session, .values = &values};

@@ -1,4 +1,4 @@
-/* anatomy_grow.c - `supple anatomy grow`: a fitted body in, the same person with more or less fat out. */
+/* anatomy_grow.c - `supple anatomy grow`: adds or removes fat of a fitted body. */
 #include "anatomy.h"
 #include "json_out.h"
 #include "options.h"
@@ -23,34 +23,34 @@ static const app_option grow_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "BODY",
      .offset = offsetof(grow_values, input),
-     .help = "what 'supple anatomy fit' wrote"},
+     .help = "file written by 'supple anatomy fit'"},
     {.kind = APP_TEXT,
      .name = "fat",
      .argument = "KG",
      .offset = offsetof(grow_values, fat),
      .required = true,
-     .help = "to gain or to lose: +5kg, -2.5"},
+     .help = "fat to gain or lose: +5kg, -2.5"},
     {.kind = APP_TEXT,
      .name = "region",
      .argument = "NAME=RATE,...",
      .offset = offsetof(grow_values, regions),
-     .help = "how fast legs, belly, chest and arms grow beside each other; those not named do not grow"},
+     .help = "relative growth rates of legs, belly, chest and arms; regions that are not named do not grow"},
     {.kind = APP_TEXT,
      .name = "from",
      .argument = "OTHER",
      .offset = offsetof(grow_values, from),
-     .help = "a body of the same template: fat grows where that person has it"},
+     .help = "body of the same template whose distribution of fat to use"},
     {.kind = APP_NUMBER,
      .name = "pressure",
-     .argument = "SHARE",
+     .argument = "FRACTION",
      .offset = offsetof(grow_values, pressure),
      .minimum = 0.0,
      .maximum = 1.0,
-     .help = "share of it that grows evenly over the body instead of where fat already is"},
+     .help = "fraction of the fat that grows evenly over the body instead of where fat already is"},
     {.kind = APP_FLAG,
      .name = "no-visceral",
      .offset = offsetof(grow_values, no_visceral),
-     .help = "all of it under the skin: the belly's muscles stay where they are"},
+     .help = "add fat only under the skin: the muscles of the belly stay in place"},
     APP_OUTPUT(grow_values, "OUT.glb", "the grown body"),
     {.kind = APP_WHOLE,
      .name = "threads",
@@ -59,28 +59,23 @@ static const app_option grow_options[] = {
      .offset = offsetof(grow_values, threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 or not given: as many as the machine has; same result for any number"},
-    {.kind = APP_FLAG,
-     .name = "json",
-     .offset = offsetof(grow_values, json),
-     .help = "the result as one JSON object on stdout"},
+     .help = "number of threads; 0 (default): one per core. Does not change the result"},
+    {.kind = APP_FLAG, .name = "json", .offset = offsetof(grow_values, json), .help = "print the result as JSON"},
     {.kind = APP_FLAG,
      .name = "quiet",
      .letter = 'q',
      .offset = offsetof(grow_values, quiet),
-     .help = "no progress and no result lines"},
+     .help = "print no progress and no result"},
 };
 
 static const app_verb grow_verb = {
     .name = "anatomy grow",
     .usage = "BODY.glb --fat KG -o OUT.glb [options]",
-    .summary = "The same person with more or less fat.",
-    .details =
-        "Loss goes only as far as the fat layer is thick, and the skin keeps its size where it meets head and hands:\n"
-        "small losses are believable, large ones are not. Muscles keep their mass.\n\n"
-        "Example:\n"
-        "  supple anatomy grow person.glb --fat +5kg --region belly=2,legs=1 -o heavier.glb\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Add or remove fat of a person.",
+    .details = "Loss is limited by the thickness of the fat layer, and the skin keeps its size at the borders to head "
+               "and hands:\nsmall losses are plausible, large ones are not. Muscles keep their mass.\n\nExample:\n  "
+               "supple anatomy grow person.glb --fat +5kg --region belly=2,legs=1 -o heavier.glb\n\nExit status: 0 "
+               "success, 1 wrong usage, 2 bad input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = grow_options,
     .option_count = (int)(sizeof grow_options / sizeof grow_options[0]),
 };
@@ -126,48 +121,48 @@ static int open_body(app_session *session, const char *path, sup_body **body)
     return result == SUP_OK ? APP_DONE : app_fail(&error, APP_PHASE_LOAD, path);
 }
 
-static void print_result(const grow_values *values, const sup_body *before, const sup_body *after, double ms)
+static void print_result(const grow_values *values, const sup_body *previous, const sup_body *grown_body, double ms)
 {
-    const sup_body_masses *m = &after->masses;
+    const sup_body_masses *m = &grown_body->masses;
     if (values->json) {
         app_json json = {.file = stdout};
         app_json_object(&json, NULL);
         app_json_text(&json, "input", values->input);
         app_json_text(&json, "output", values->output);
-        app_json_number(&json, "fat_before_kg", before->masses.fat);
-        app_json_number(&json, "fat_asked_kg", m->fat_asked);
+        app_json_number(&json, "fat_previous_kg", previous->masses.fat);
+        app_json_number(&json, "fat_target_kg", m->fat_target);
         app_json_number(&json, "fat_kg", m->fat);
         app_json_number(&json, "visceral_kg", m->visceral);
         app_json_number(&json, "muscle_kg", m->muscle);
         app_json_integer(&json, "clamped", m->clamped);
-        app_json_integer(&json, "crossings", after->crossings);
-        app_json_integer(&json, "inverted", after->inverted);
+        app_json_integer(&json, "crossings", grown_body->crossings);
+        app_json_integer(&json, "inverted", grown_body->inverted);
         app_json_number(&json, "ms", ms);
         app_json_object_end(&json);
     } else if (!values->quiet) {
-        printf("%s: fat %.1f kg, was %.1f (%+.2f kg), %.1f of it visceral, %.1f s\n", app_clean(values->output), m->fat,
-               before->masses.fat, m->fat - before->masses.fat, m->visceral, 1e-3 * ms);
-        printf("  layers     %d vertices outside the next layer, %d inverted prisms\n", (int)after->crossings,
-               (int)after->inverted);
+        printf("%s: fat %.1f kg, previously %.1f (%+.2f kg), %.1f of it visceral, %.1f s\n", app_clean(values->output),
+               m->fat, previous->masses.fat, m->fat - previous->masses.fat, m->visceral, 1e-3 * ms);
+        printf("  layers     %d vertices outside the next layer, %d inverted prisms\n", (int)grown_body->crossings,
+               (int)grown_body->inverted);
         if (m->clamped)
-            printf("  asked for %+.2f kg, which this body cannot hold\n", m->fat_asked - before->masses.fat);
+            printf("  requested %+.2f kg, which this body cannot reach\n", m->fat_target - previous->masses.fat);
     }
 }
 
-static int grow(app_session *session, const grow_values *values, const sup_body_grow_def *asked)
+static int grow(app_session *session, const grow_values *values, const sup_body_grow_def *requested)
 {
     sup_error error = {0};
     sup_body *body = NULL, *other = NULL, *grown = NULL;
     sup_character *character = NULL;
     app_progress progress;
-    sup_body_grow_def def = *asked;
+    sup_body_grow_def def = *requested;
     int status = open_body(session, values->input, &body);
     if (status == APP_DONE && values->from != NULL) status = open_body(session, values->from, &other);
     double began = app_milliseconds();
     if (status == APP_DONE) {
         def.from = other;
         app_progress_begin(&progress, values->quiet, values->json);
-        def.progress = app_progress_tell;
+        def.progress = app_progress_report;
         def.progress_user = &progress;
         sup_result result = sup_body_grow(&session->context, body, &def, &grown, &error);
         app_progress_end(&progress);
@@ -194,10 +189,11 @@ int app_anatomy_grow(int argc, char **argv)
     sup_body_grow_def def = {0};
     int status = APP_DONE;
     if (!app_parse(&grow_verb, argc, argv, &values, &status)) return status;
-    if (!parse_fat(values.fat, &def.fat)) return app_usage("--fat takes kilograms, such as +5kg or -2.5.");
+    if (!parse_fat(values.fat, &def.fat)) return app_usage("--fat needs kilograms, such as +5kg or -2.5.");
     if (!parse_regions(values.regions, def.rate))
-        return app_usage("--region takes rates of legs, belly, chest and arms, such as belly=2,legs=1.");
-    if (app_ending(values.output, endings) < 0) return app_usage("%s: A body ends in .glb.", app_clean(values.output));
+        return app_usage("--region needs rates of legs, belly, chest or arms, such as belly=2,legs=1.");
+    if (app_ending(values.output, endings) < 0)
+        return app_usage("%s: The output file of a body must end in .glb.", app_clean(values.output));
     def.pressure = values.pressure;
     def.no_visceral = values.no_visceral;
     status = app_session_open(&session, values.threads, values.quiet);

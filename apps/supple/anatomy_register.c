@@ -1,4 +1,4 @@
-/* anatomy_register.c - `supple anatomy register`: a scan in, the surface template on it out. */
+/* anatomy_register.c - `supple anatomy register`: registers the surface template to a scan. */
 #include "anatomy.h"
 #include "json_out.h"
 #include "options.h"
@@ -22,36 +22,36 @@ static const app_option register_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "SCAN",
      .offset = offsetof(register_values, scan),
-     .help = "a mesh or a cloud of points of one person"},
+     .help = "mesh or point cloud of one person"},
     APP_OUTPUT(register_values, "OUT", ".glb (rigged) or .obj"),
     {.kind = APP_TEXT,
      .name = "composition",
      .argument = "FILE",
      .offset = offsetof(register_values, composition),
      .required = true,
-     .help = "the template: what 'supple anatomy train' made"},
+     .help = "surface template: file written by 'supple anatomy train'"},
     {.kind = APP_TEXT,
      .name = "landmarks",
      .argument = "FILE",
      .offset = offsetof(register_values, landmarks),
-     .help = "known places, a line each: VERTEX x y z or JOINT x y z, in the scan's coordinates"},
+     .help = "known positions on the scan, one per line: VERTEX x y z or JOINT x y z, in scan coordinates"},
     {.kind = APP_NUMBER,
      .name = "unit",
      .argument = "METRES",
      .offset = offsetof(register_values, unit),
      .minimum = 1e-6,
      .maximum = 1e3,
-     .help = "length of one unit of the scan; told from its height when not given"},
+     .help = "length of one unit of the scan; default: estimated from the height"},
     {.kind = APP_FLAG,
      .name = "rest",
      .offset = offsetof(register_values, rest),
-     .help = "write it in the template's pose, not the scan's"},
+     .help = "write the result in the template's pose instead of the scan's"},
     {.kind = APP_CHOICE,
      .name = "sex",
      .argument = "SEX",
      .offset = offsetof(register_values, sex),
      .choices = sex_choices,
-     .help = "unknown, female, male: for the masses that are told"},
+     .help = "unknown, female or male: for the predicted masses"},
     {.kind = APP_WHOLE,
      .name = "threads",
      .letter = 'j',
@@ -59,28 +59,23 @@ static const app_option register_options[] = {
      .offset = offsetof(register_values, threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 or not given: as many as the machine has; same result for any number"},
-    {.kind = APP_FLAG,
-     .name = "json",
-     .offset = offsetof(register_values, json),
-     .help = "the result as one JSON object on stdout"},
+     .help = "number of threads; 0 (default): one per core. Does not change the result"},
+    {.kind = APP_FLAG, .name = "json", .offset = offsetof(register_values, json), .help = "print the result as JSON"},
     {.kind = APP_FLAG,
      .name = "quiet",
      .letter = 'q',
      .offset = offsetof(register_values, quiet),
-     .help = "no progress and no result lines"},
+     .help = "print no progress and no result"},
 };
 
 static const app_verb register_verb = {
     .name = "anatomy register",
     .usage = "SCAN --composition FILE -o OUT.glb|.obj [options]",
-    .summary = "Puts the surface template on a scan: one triangulation for every person.",
-    .details = "Any unit, any way up; floor, debris, holes, noise, flipped faces and scans that are inside out are "
-               "dealt with.\n"
-               "What is not a whole person is refused.\n\n"
-               "Example:\n"
-               "  supple anatomy register scan.ply --composition people.composition -o person.glb\n\n"
-               "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Register the surface template to a scan: one triangulation for every person.",
+    .details = "Scans may be in any unit and orientation, with floor, debris, holes, noise or flipped faces, or inside "
+               "out.\nScans of anything but one whole person are refused.\n\nExample:\n  supple anatomy register "
+               "scan.ply --composition people.composition -o person.glb\n\nExit status: 0 success, 1 wrong usage, 2 "
+               "bad input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = register_options,
     .option_count = (int)(sizeof register_options / sizeof register_options[0]),
 };
@@ -114,13 +109,13 @@ static void print_json(const register_values *values, const sup_registration *r,
 static void print_result(const register_values *values, const sup_registration *r, register_masses m, double ms)
 {
     printf("%s: %s vertices, %.1f s\n", app_clean(values->output), app_grouped(r->vertex_count), 1e-3 * ms);
-    printf("  scan       1 unit = %g m%s%s, %.1f %% floor and debris left out\n", r->metres_per_unit,
-           r->is_cloud ? ", a cloud of points" : "", r->inside_out ? ", inside out (turned)" : "", 100.0 * r->dropped);
-    printf("  seen       %.1f %% of the body; the surface explains %.1f %% of the scan\n", 100.0 * r->coverage,
+    printf("  scan       1 unit = %g m%s%s, %.1f %% removed as floor and debris\n", r->metres_per_unit,
+           r->is_cloud ? ", point cloud" : "", r->inside_out ? ", inside out (flipped)" : "", 100.0 * r->dropped);
+    printf("  coverage   %.1f %% of the body; the surface explains %.1f %% of the scan\n", 100.0 * r->coverage,
            100.0 * r->explained);
     printf("  distance   mean %.2f mm, 95 %% below %.2f mm (shape space alone: mean %.2f mm)\n", 1e3 * r->mean_error,
            1e3 * r->p95_error, 1e3 * r->model_error);
-    printf("  masses     fat %.1f kg, muscle %.1f kg, told from the shape\n", m.fat, m.muscle);
+    printf("  masses     fat %.1f kg, muscle %.1f kg, predicted from the shape\n", m.fat, m.muscle);
 }
 
 static int save(const app_session *session, const register_values *values, const sup_composition *c,
@@ -152,7 +147,7 @@ static int fit(const app_session *session, const register_values *values, const 
     sup_register_def def = {.landmarks = landmarks != NULL ? landmarks->items : NULL,
                             .landmark_count = landmarks != NULL ? landmarks->count : 0,
                             .metres_per_unit = values->unit,
-                            .progress = app_progress_tell,
+                            .progress = app_progress_report,
                             .progress_user = &progress};
     sup_result result = sup_register(&session->context, c, scan, &def, &r, &error);
     app_progress_end(&progress);
@@ -209,7 +204,7 @@ int app_anatomy_register(int argc, char **argv)
     int status = APP_DONE;
     if (!app_parse(&register_verb, argc, argv, &values, &status)) return status;
     if (app_ending(values.output, endings) < 0)
-        return app_usage("%s: A registration ends in .glb or .obj.", values.output);
+        return app_usage("%s: The output file of a registration must end in .glb or .obj.", values.output);
     status = app_session_open(&session, values.threads, values.quiet);
     if (status != APP_DONE) return status;
     status = load_and_fit(&session, &values);

@@ -1,4 +1,5 @@
-/* anatomy_template.c - `supple anatomy template`: skin, bones, muscles and skeleton in, the three-layer template out. */
+/* anatomy_template.c - `supple anatomy template`: builds the three-layer template from skin, bones, muscles and
+ * skeleton. */
 #include "anatomy.h"
 #include "json_out.h"
 #include "options.h"
@@ -23,45 +24,44 @@ static const app_option template_options[] = {
      .argument = "FILE",
      .offset = AT(skin),
      .required = true,
-     .help = "closed skin in metres, Y up, +Z forward; with weights, or --skeleton makes them"},
+     .help = "closed skin in metres, Y up, +Z forward; with skin weights, or use --skeleton to compute them"},
     {.kind = APP_TEXT,
      .name = "bones",
      .argument = "FILE",
      .offset = AT(bones),
      .required = true,
-     .help = "detailed bones inside that skin, a part each"},
+     .help = "detailed bones inside the skin, one primitive per bone"},
     {.kind = APP_TEXT,
      .name = "muscles",
      .argument = "FILE",
      .offset = AT(muscles),
-     .help = "detailed muscles, likewise"},
+     .help = "detailed muscles inside the skin, one primitive per muscle"},
     {.kind = APP_TEXT,
      .name = "skeleton",
      .argument = "FILE",
      .offset = AT(skeleton),
-     .help = "joints of the skin, .skel or .bvh; not needed when the skin has its own, or with --surface"},
+     .help = "joints of the skin, .skel or .bvh; not needed if the skin has a skeleton, or with --surface"},
     APP_OUTPUT(template_values, "TEMPLATE", "the template to write"),
     {.kind = APP_TEXT,
      .name = "surface",
      .argument = "COMPOSITION",
      .offset = AT(surface),
-     .help = "put this surface template on the skin and build on its triangulation and joints"},
+     .help = "register this surface template to the skin; use its triangulation and joints"},
     {.kind = APP_TEXT,
      .name = "wrap",
      .argument = "FILE",
      .offset = AT(wrap),
-     .help = "a closed surface around the bones; made when not given"},
+     .help = "closed surface around the bones; default: computed"},
     {.kind = APP_TEXT,
      .name = "attach",
      .argument = "FILE",
      .offset = AT(attach),
-     .help = "JSON that says which joint carries a bone; else the nearest"},
+     .help = "JSON with the joint that each bone follows; default: the nearest"},
     {.kind = APP_TEXT,
      .name = "exclude",
      .argument = "WORDS",
      .offset = AT(exclude),
-     .help = "joints without layers, by words in their names: head,hand,toe; those in the names that are common "
-             "when not given"},
+     .help = "words in the names of joints without layers: head,hand,toe; default: common names of these"},
     {.kind = APP_CHOICE,
      .name = "sex",
      .argument = "SEX",
@@ -75,33 +75,31 @@ static const app_option template_options[] = {
      .offset = AT(threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 or not given: as many as the machine has; same result for any number"},
-    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "the result as one JSON object on stdout"},
-    {.kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = AT(quiet), .help = "no progress and no result lines"},
+     .help = "number of threads; 0 (default): one per core. Does not change the result"},
+    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "print the result as JSON"},
+    {.kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = AT(quiet), .help = "print no progress and no result"},
 };
 
 static const app_verb template_verb = {
     .name = "anatomy template",
     .usage = "--skin FILE --bones FILE -o OUT.template [options]",
-    .summary = "Makes the skeleton surface and the muscle surface inside a skin: three layers of one triangulation.",
-    .details = "All files share one place and pose. Once for each anatomy; people are then made with 'supple anatomy "
-               "fit'.\n\n"
-               "Example:\n"
-               "  supple anatomy template --skin skin.ply --bones bones.glb --muscles muscles.glb \\\n"
-               "    --skeleton body.skel -o body.template\n\n"
-               "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Compute the skeleton surface and the muscle surface inside a skin: three layers of one triangulation.",
+    .details = "All files must be in the same coordinates and pose. Run it once per anatomy; 'supple anatomy fit' then "
+               "creates people.\n\nExample:\n  supple anatomy template --skin skin.ply --bones bones.glb --muscles "
+               "muscles.glb \\\n    --skeleton body.skel -o body.template\n\nExit status: 0 success, 1 wrong usage, 2 "
+               "bad input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = template_options,
     .option_count = (int)(sizeof template_options / sizeof template_options[0]),
 };
 
-/* All that the def of a template points at. */
+/* Owns everything that the def of a template points at. */
 typedef struct template_input {
     sup_anatomy_def def;
     double *skin, *joints, *weights, *wrap;
     int32_t *triangles, *parents, *first, *influences;
     const char **names;
-    sup_anatomy_organ *parts;
-    double *detail[2]; /* of bones and muscles */
+    sup_anatomy_organ *organs;
+    double *detail[2]; /* vertex positions of bones and muscles */
     int32_t *detail_triangles[2];
     sup_character *skin_character, *wrap_character, *details[2];
     sup_rig *rig;
@@ -120,7 +118,7 @@ static void close_input(template_input *in)
                      in->first,
                      in->influences,
                      (void *)in->names,
-                     in->parts,
+                     in->organs,
                      in->detail[0],
                      in->detail[1],
                      in->detail_triangles[0],
@@ -144,8 +142,8 @@ static int out_of_memory(void)
 
 /* --- The skin and its joints --- */
 
-/* The main piece of a rig's welded skin; `number` gets the new number of its vertices, -1 for the others. */
-static int take_skin(template_input *in, int32_t *number)
+/* The main component of a rig's welded skin; `number` gets the new index of each vertex, -1 outside that component. */
+static int copy_skin(template_input *in, int32_t *number)
 {
     const sup_rig *rig = in->rig;
     int32_t vertices = 0, triangles = 0, influences = 0;
@@ -173,7 +171,7 @@ static int take_skin(template_input *in, int32_t *number)
     return APP_DONE;
 }
 
-static int take_joints(template_input *in)
+static int copy_joints(template_input *in)
 {
     const sup_rig *rig = in->rig;
     size_t joints = (size_t)rig->joint_count;
@@ -197,7 +195,7 @@ static int open_skin(app_session *session, const template_values *values, templa
     int status = app_open_character(session, values->skin, values->skeleton, &in->skin_character);
     if (status != APP_DONE) return status;
     if (in->skin_character->bone_count == 0) {
-        app_say("%s: There is no skeleton: give one with --skeleton FILE.skel.", values->skin);
+        app_say("%s: The skin has no skeleton: add --skeleton FILE.skel.", values->skin);
         return APP_INPUT;
     }
     if (sup_rig_create(&session->context, in->skin_character, NULL, &in->rig, &error) != SUP_OK)
@@ -210,10 +208,10 @@ static int open_skin(app_session *session, const template_values *values, templa
     in->first = calloc(vertices + 2, sizeof *in->first);
     in->influences = calloc(influences + 1, sizeof *in->influences);
     in->weights = calloc(influences + 1, sizeof *in->weights);
-    bool room = number != NULL && in->skin != NULL && in->triangles != NULL && in->first != NULL &&
-                in->influences != NULL && in->weights != NULL;
-    status = room ? take_skin(in, number) : out_of_memory();
-    if (status == APP_DONE) status = take_joints(in);
+    bool allocated = number != NULL && in->skin != NULL && in->triangles != NULL && in->first != NULL &&
+                     in->influences != NULL && in->weights != NULL;
+    status = allocated ? copy_skin(in, number) : out_of_memory();
+    if (status == APP_DONE) status = copy_joints(in);
     free(number);
     in->def.influence_first = in->first;
     in->def.influence_joint = in->influences;
@@ -221,8 +219,9 @@ static int open_skin(app_session *session, const template_values *values, templa
     return status;
 }
 
-/* Points of a registration back to where the skin stands: the map to metres is a rotation with one scale. */
-static void turn_back(const double map[12], int32_t count, const double *from, double *to)
+/* Maps points of a registration back to the coordinates of the skin; the map to metres is a rotation with a uniform
+ * scale. */
+static void apply_inverse(const double map[12], int32_t count, const double *from, double *to)
 {
     double square = map[0] * map[0] + map[4] * map[4] + map[8] * map[8];
     for (size_t i = 0; i < (size_t)count; i++) {
@@ -232,7 +231,7 @@ static void turn_back(const double map[12], int32_t count, const double *from, d
     }
 }
 
-/* The surface template on the skin, in the skin's place. */
+/* Registers the surface template to the skin, in the skin's coordinates. */
 static int open_surface(app_session *session, const template_values *values, template_input *in, app_progress *progress)
 {
     sup_error error = {0};
@@ -251,14 +250,14 @@ static int open_surface(app_session *session, const template_values *values, tem
     }
     for (size_t i = 0; i < 3 * (size_t)c->vertex_count; i++)
         scan[i] = (double)c->positions[i];
-    sup_register_def def = {.metres_per_unit = 1.0, .progress = app_progress_tell, .progress_user = progress};
+    sup_register_def def = {.metres_per_unit = 1.0, .progress = app_progress_report, .progress_user = progress};
     sup_shape shape = {c->vertex_count, c->triangle_count, scan, c->triangles};
     sup_result result = sup_register(&session->context, comp, shape, &def, &in->registration, &error);
     free(scan);
     if (result != SUP_OK) return app_fail(&error, APP_PHASE_LOAD, values->skin);
     const sup_registration *r = in->registration;
-    turn_back(r->from_scan, r->vertex_count, r->posed, in->skin);
-    turn_back(r->from_scan, r->joint_count, r->joints, in->joints);
+    apply_inverse(r->from_scan, r->vertex_count, r->posed, in->skin);
+    apply_inverse(r->from_scan, r->joint_count, r->joints, in->joints);
     in->def.skin = (sup_shape){comp->vertex_count, comp->triangle_count, in->skin, comp->triangles};
     in->def.joints = (sup_joints){comp->joint_count, (const char *const *)comp->joint_names, comp->parents, in->joints};
     in->def.influence_first = comp->influence_first;
@@ -270,8 +269,8 @@ static int open_surface(app_session *session, const template_values *values, tem
 
 /* --- Bones, muscles, wrap --- */
 
-/* A file's vertices where its nodes stand, in double. */
-static double *place_vertices(app_session *session, const sup_character *c)
+/* World positions of a file's vertices in the rest pose, in double. */
+static double *world_positions(app_session *session, const sup_character *c)
 {
     sup_pose *pose = NULL;
     double *positions = calloc(3 * (size_t)c->vertex_count + 1, sizeof *positions);
@@ -280,11 +279,11 @@ static double *place_vertices(app_session *session, const sup_character *c)
         return NULL;
     }
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        const sup_primitive *part = &c->primitives[p];
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+        const sup_primitive *primitive = &c->primitives[p];
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
             const float *from = c->positions + 3 * (size_t)v;
             sup_vec3 at = {from[0], from[1], from[2]};
-            if (part->skin < 0) at = sup_mat34_transform_point(pose->world[part->node], at);
+            if (primitive->skin < 0) at = sup_mat34_transform_point(pose->world[primitive->node], at);
             positions[3 * (size_t)v] = (double)at.x;
             positions[3 * (size_t)v + 1] = (double)at.y;
             positions[3 * (size_t)v + 2] = (double)at.z;
@@ -294,37 +293,37 @@ static double *place_vertices(app_session *session, const sup_character *c)
     return positions;
 }
 
-/* Adds the parts of bones (0) or muscles (1) to the def. */
-static int add_parts(app_session *session, const char *path, int which, template_input *in)
+/* Adds the primitives of bones (0) or muscles (1) as organs to the def. */
+static int add_organs(app_session *session, const char *path, int which, template_input *in)
 {
     int status = app_open_character(session, path, NULL, &in->details[which]);
     if (status != APP_DONE) return status;
     const sup_character *c = in->details[which];
     if (c->triangle_count == 0) {
-        app_say("%s: There are no triangles in it.", path);
+        app_say("%s: The file has no triangles.", path);
         return APP_INPUT;
     }
-    size_t count = (size_t)in->def.part_count + (size_t)c->primitive_count;
-    sup_anatomy_organ *parts = realloc(in->parts, (count + 1) * sizeof *parts);
-    if (parts == NULL) return out_of_memory();
-    in->parts = parts;
-    in->detail[which] = place_vertices(session, c);
+    size_t count = (size_t)in->def.organ_count + (size_t)c->primitive_count;
+    sup_anatomy_organ *organs = realloc(in->organs, (count + 1) * sizeof *organs);
+    if (organs == NULL) return out_of_memory();
+    in->organs = organs;
+    in->detail[which] = world_positions(session, c);
     int32_t *triangles = calloc(3 * (size_t)c->triangle_count + 1, sizeof *triangles);
     in->detail_triangles[which] = triangles;
     if (in->detail[which] == NULL || triangles == NULL) return out_of_memory();
     for (int32_t p = 0; p < c->primitive_count; p++) {
-        const sup_primitive *part = &c->primitives[p];
-        for (size_t i = 3 * (size_t)part->triangle_first;
-             i < 3 * ((size_t)part->triangle_first + (size_t)part->triangle_count); i++)
-            triangles[i] = c->triangles[i] - part->vertex_first;
-        parts[in->def.part_count++] = (sup_anatomy_organ){part->name,
-                                                         {part->vertex_count, part->triangle_count,
-                                                          in->detail[which] + 3 * (size_t)part->vertex_first,
-                                                          triangles + 3 * (size_t)part->triangle_first},
-                                                         which == 1,
-                                                         -1};
+        const sup_primitive *primitive = &c->primitives[p];
+        for (size_t i = 3 * (size_t)primitive->triangle_first;
+             i < 3 * ((size_t)primitive->triangle_first + (size_t)primitive->triangle_count); i++)
+            triangles[i] = c->triangles[i] - primitive->vertex_first;
+        organs[in->def.organ_count++] = (sup_anatomy_organ){primitive->name,
+                                                            {primitive->vertex_count, primitive->triangle_count,
+                                                             in->detail[which] + 3 * (size_t)primitive->vertex_first,
+                                                             triangles + 3 * (size_t)primitive->triangle_first},
+                                                            which == 1,
+                                                            -1};
     }
-    in->def.parts = parts;
+    in->def.organs = organs;
     return APP_DONE;
 }
 
@@ -332,16 +331,16 @@ static int open_details(app_session *session, const template_values *values, tem
 {
     sup_error error = {0};
     int32_t attached = 0;
-    int status = add_parts(session, values->bones, 0, in);
-    if (status == APP_DONE && values->muscles != NULL) status = add_parts(session, values->muscles, 1, in);
+    int status = add_organs(session, values->bones, 0, in);
+    if (status == APP_DONE && values->muscles != NULL) status = add_organs(session, values->muscles, 1, in);
     if (status == APP_DONE && values->attach != NULL &&
-        sup_anatomy_attach(&session->context, values->attach, &in->def.joints, in->parts, in->def.part_count, &attached,
-                           &error) != SUP_OK)
+        sup_anatomy_attach(&session->context, values->attach, &in->def.joints, in->organs, in->def.organ_count,
+                           &attached, &error) != SUP_OK)
         status = app_fail(&error, APP_PHASE_LOAD, values->attach);
     if (status != APP_DONE || values->wrap == NULL) return status;
     status = app_open_character(session, values->wrap, NULL, &in->wrap_character);
     if (status != APP_DONE) return status;
-    in->wrap = place_vertices(session, in->wrap_character);
+    in->wrap = world_positions(session, in->wrap_character);
     if (in->wrap == NULL) return out_of_memory();
     in->def.wrap = (sup_shape){in->wrap_character->vertex_count, in->wrap_character->triangle_count, in->wrap,
                                in->wrap_character->triangles};
@@ -357,11 +356,11 @@ static void print_json(const template_values *values, const sup_anatomy *a, cons
     app_json_text(&json, "output", values->output);
     app_json_integer(&json, "vertices", a->vertex_count);
     app_json_integer(&json, "joints", a->joint_count);
-    app_json_integer(&json, "parts", a->part_count);
-    app_json_integer(&json, "ironed", r->ironed);
-    app_json_number(&json, "ironed_most_mm", 1e3 * r->ironed_most);
+    app_json_integer(&json, "organs", a->organ_count);
+    app_json_integer(&json, "smoothed_vertices", r->smoothed_vertices);
+    app_json_number(&json, "smoothed_max_mm", 1e3 * r->smoothed_max);
     app_json_integer(&json, "wrap_vertices", r->wrap_vertices);
-    app_json_integer(&json, "wrap_pieces", r->wrap_pieces);
+    app_json_integer(&json, "wrap_components", r->wrap_components);
     app_json_integer(&json, "wrap_genus", r->wrap_genus);
     app_json_number(&json, "wrap_distance_mm", 1e3 * r->wrap_distance);
     app_json_number(&json, "alignment_mean", r->alignment_mean);
@@ -384,20 +383,21 @@ static void print_json(const template_values *values, const sup_anatomy *a, cons
 
 static void print_result(const template_values *values, const sup_anatomy *a, const sup_anatomy_report *r, double ms)
 {
-    printf("%s: %s vertices, %d joints, %d detailed parts, %.1f s\n", app_clean(values->output),
-           app_grouped(a->vertex_count), (int)a->joint_count, (int)a->part_count, 1e-3 * ms);
-    printf("  skin       %d vertices of folds smoothed, by %.1f mm at most\n", (int)r->ironed, 1e3 * r->ironed_most);
-    printf("  wrap       %s vertices, %d piece%s, genus %d (%.1f s)\n", app_grouped(r->wrap_vertices),
-           (int)r->wrap_pieces, r->wrap_pieces == 1 ? "" : "s", (int)r->wrap_genus, r->wrap_seconds);
+    printf("%s: %s vertices, %d joints, %d organs, %.1f s\n", app_clean(values->output), app_grouped(a->vertex_count),
+           (int)a->joint_count, (int)a->organ_count, 1e-3 * ms);
+    printf("  skin       %d vertices in folds smoothed, by at most %.1f mm\n", (int)r->smoothed_vertices,
+           1e3 * r->smoothed_max);
+    printf("  wrap       %s vertices, %d component%s, genus %d (%.1f s)\n", app_grouped(r->wrap_vertices),
+           (int)r->wrap_components, r->wrap_components == 1 ? "" : "s", (int)r->wrap_genus, r->wrap_seconds);
     printf("  skeleton   %d iterations, %d fixed and %d collision targets, %.1f mm from the wrap (%.1f s)\n",
            (int)r->iterations, (int)r->fixed_targets, (int)r->collision_targets, 1e3 * r->wrap_distance,
            r->bone_seconds);
     printf("  alignment  mean %.3f, 95 %% below %.3f\n", r->alignment_mean, r->alignment_p95);
     printf("  inside     %d bone vertices outside the muscles, %d muscle vertices outside the skin (%.1f s)\n",
            (int)r->bone_outside, (int)r->muscle_outside, r->muscle_seconds);
-    printf("             %d wrap and %d bone detail vertices outside the skeleton surface\n", (int)r->wrap_outside,
+    printf("             %d wrap and %d organ vertices outside the skeleton surface\n", (int)r->wrap_outside,
            (int)r->detail_outside);
-    printf("  prisms     %d of fat and %d of muscle turned over\n", (int)r->inverted_fat, (int)r->inverted_muscle);
+    printf("  prisms     %d of fat and %d of muscle inverted\n", (int)r->inverted_fat, (int)r->inverted_muscle);
 }
 
 static int build(app_session *session, const template_values *values, template_input *in, app_progress *progress)
@@ -408,13 +408,13 @@ static int build(app_session *session, const template_values *values, template_i
     double began = app_milliseconds();
     in->def.sex = (sup_sex)values->sex;
     in->def.exclude = values->exclude;
-    in->def.progress = app_progress_tell;
+    in->def.progress = app_progress_report;
     in->def.progress_user = progress;
     sup_result result = sup_anatomy_create(&session->context, &in->def, &anatomy, &report, &error);
     double ms = app_milliseconds() - began;
     app_progress_end(progress);
     if (result == SUP_ERROR_CANCELLED) {
-        app_say("%s: Stopped; nothing was written.", values->output);
+        app_say("%s: Cancelled; nothing was written.", values->output);
         return APP_OTHER;
     }
     if (result != SUP_OK) return app_fail(&error, APP_PHASE_LOAD, values->skin);

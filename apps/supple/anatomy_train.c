@@ -1,4 +1,5 @@
-/* anatomy_train.c - `supple anatomy train`: bodies of one triangulation in, shape space and regressors of masses out. */
+/* anatomy_train.c - `supple anatomy train`: computes the shape space and mass regressors of bodies with one
+ * triangulation. */
 #include "anatomy.h"
 #include "json_out.h"
 #include "options.h"
@@ -8,7 +9,7 @@
 
 typedef struct train_values {
     const char *shapes, *output;
-    int modes, told, threads;
+    int modes, regressor_modes, threads;
     bool json, quiet;
 } train_values;
 
@@ -24,14 +25,14 @@ static const app_option train_options[] = {
      .offset = offsetof(train_values, modes),
      .minimum = 1,
      .maximum = 64,
-     .help = "of the shape space, 20 when not given"},
+     .help = "modes of the shape space; default: 20"},
     {.kind = APP_WHOLE,
      .name = "regressor-modes",
      .argument = "N",
-     .offset = offsetof(train_values, told),
+     .offset = offsetof(train_values, regressor_modes),
      .minimum = 1,
      .maximum = 64,
-     .help = "that masses are told from, 12 when not given"},
+     .help = "modes that the mass regressors use; default: 12"},
     {.kind = APP_WHOLE,
      .name = "threads",
      .letter = 'j',
@@ -39,30 +40,25 @@ static const app_option train_options[] = {
      .offset = offsetof(train_values, threads),
      .minimum = 0,
      .maximum = 1024,
-     .help = "0 or not given: as many as the machine has; same result for any number"},
-    {.kind = APP_FLAG,
-     .name = "json",
-     .offset = offsetof(train_values, json),
-     .help = "the result as one JSON object on stdout"},
+     .help = "number of threads; 0 (default): one per core. Does not change the result"},
+    {.kind = APP_FLAG, .name = "json", .offset = offsetof(train_values, json), .help = "print the result as JSON"},
     {.kind = APP_FLAG,
      .name = "quiet",
      .letter = 'q',
      .offset = offsetof(train_values, quiet),
-     .help = "no progress and no result lines"},
+     .help = "print no progress and no result"},
 };
 
 static const app_verb train_verb = {
     .name = "anatomy train",
     .usage = "SHAPES -o COMPOSITION [options]",
-    .summary = "Learns the space of body shapes, and how much fat and muscle a shape has.",
-    .details =
-        "Masses that params.csv does not give (fat_kg, muscle_kg) are told by formulas of adult populations from sex,\n"
-        "age, height and weight: fat by Deurenberg et al. 1991, skeletal muscle by Lee et al. 2000. Each body is then\n"
-        "told from all others of its sex: the errors printed are of those. They are errors against the formulas, not\n"
-        "against a measurement.\n\n"
-        "Example:\n"
-        "  supple anatomy train shapes -o people.composition\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else (output, memory, Ctrl-C).\n",
+    .summary = "Learn the space of body shapes, and predict fat and muscle mass from a shape.",
+    .details = "Masses that params.csv does not contain (fat_kg, muscle_kg) are estimated by formulas of adult "
+               "populations from sex,\nage, height and weight: fat by Deurenberg et al. 1991, skeletal muscle by Lee "
+               "et al. 2000. The masses of each body\nare then predicted from all other bodies of its sex, and the "
+               "errors are printed. They are errors against the\nformulas, not against a measurement.\n\nExample:\n  "
+               "supple anatomy train shapes -o people.composition\n\nExit status: 0 success, 1 wrong usage, 2 bad "
+               "input, 3 other errors (output, memory, Ctrl-C).\n",
     .options = train_options,
     .option_count = (int)(sizeof train_options / sizeof train_options[0]),
 };
@@ -71,7 +67,7 @@ static const char *const sexes[3] = {"all", "female", "male"};
 
 static void print_line(const char *what, const sup_train_errors *e)
 {
-    printf("    %-7s %5.1f to %5.1f kg   mean error %.2f kg (+-%.2f)   R2 %.3f\n", what, e->least, e->most,
+    printf("    %-7s %5.1f to %5.1f kg   mean error %.2f kg (+-%.2f)   R2 %.3f\n", what, e->minimum, e->maximum,
            e->mean_error, e->deviation, e->r2);
 }
 
@@ -96,8 +92,8 @@ static void print_report(const train_values *values, const sup_composition *c, c
 static void json_errors(app_json *json, const char *name, const sup_train_errors *e)
 {
     app_json_object(json, name);
-    app_json_number(json, "least_kg", e->least);
-    app_json_number(json, "most_kg", e->most);
+    app_json_number(json, "min_kg", e->minimum);
+    app_json_number(json, "max_kg", e->maximum);
     app_json_number(json, "mean_error_kg", e->mean_error);
     app_json_number(json, "deviation_kg", e->deviation);
     app_json_number(json, "r2", e->r2);
@@ -139,8 +135,8 @@ static int train(app_session *session, const train_values *values)
     app_progress progress;
     app_progress_begin(&progress, values->quiet, values->json);
     sup_train_def def = {.mode_count = values->modes,
-                         .regressor_modes = values->told,
-                         .progress = app_progress_tell,
+                         .regressor_modes = values->regressor_modes,
+                         .progress = app_progress_report,
                          .progress_user = &progress};
     sup_result result = sup_composition_train(&session->context, shapes, &def, &composition, &report, &error);
     app_progress_end(&progress);

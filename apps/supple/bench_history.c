@@ -1,7 +1,7 @@
-/* bench_history.c - reads what an earlier `supple bench --save` wrote.
+/* bench_history.c - reads a file of `supple bench --save`.
  *
- * A small reader of JSON that keeps what it needs: the members of the objects right inside the array "results". Anything
- * else of the document is passed over, so that files of later versions can be read. */
+ * A small JSON reader that stores the members of the objects in the top-level array "results" and skips everything
+ * else, so that it accepts files of later versions. */
 #include "bench_history.h"
 
 #include <ctype.h>
@@ -12,10 +12,10 @@
 
 enum { DEPTH_LIMIT = 16, TEXT_LIMIT = 256, FILE_LIMIT = 64 << 20 };
 
-typedef struct kept {
+typedef struct saved_result {
     char input[TEXT_LIMIT], method[TEXT_LIMIT];
     double threads, instances, contact, bind_ms, step_ms, ratio;
-} kept;
+} saved_result;
 
 typedef struct reader {
     const char *next, *end;
@@ -23,7 +23,7 @@ typedef struct reader {
     char stack[DEPTH_LIMIT]; /* '{' or '[' */
     int depth;
     bool failed, in_results;
-    kept row;
+    saved_result row;
     app_timing *rows;
     int32_t row_count, *matched;
 } reader;
@@ -35,7 +35,8 @@ static char peek(reader *r)
     return r->next < r->end ? *r->next : '\0';
 }
 
-/* A string into `text`, cut to its room; escapes are kept as they stand, both sides being written by one writer. */
+/* Reads a string into `text`, truncated to TEXT_LIMIT. Keeps escapes undecoded: both sides come from the same
+ * writer. */
 static void read_string(reader *r, char text[TEXT_LIMIT])
 {
     size_t length = 0;
@@ -52,22 +53,22 @@ static void read_string(reader *r, char text[TEXT_LIMIT])
         r->next++;
 }
 
-static void keep_text(reader *r)
+static void store_text(reader *r)
 {
     if (strcmp(r->key, "input") == 0) memcpy(r->row.input, r->text, TEXT_LIMIT);
     if (strcmp(r->key, "method") == 0) memcpy(r->row.method, r->text, TEXT_LIMIT);
 }
 
-static void keep_number(reader *r, double value)
+static void store_number(reader *r, double value)
 {
     const struct {
         const char *key;
-        double *place;
-    } places[] = {{"threads", &r->row.threads}, {"instances", &r->row.instances},
-                  {"contact", &r->row.contact}, {"bind_ms", &r->row.bind_ms},
-                  {"step_ms", &r->row.step_ms}, {"ratio_to_reference", &r->row.ratio}};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        if (strcmp(r->key, places[i].key) == 0) *places[i].place = value;
+        double *target;
+    } targets[] = {{"threads", &r->row.threads}, {"instances", &r->row.instances},
+                   {"contact", &r->row.contact}, {"bind_ms", &r->row.bind_ms},
+                   {"step_ms", &r->row.step_ms}, {"ratio_to_reference", &r->row.ratio}};
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if (strcmp(r->key, targets[i].key) == 0) *targets[i].target = value;
 }
 
 static void match_row(reader *r)
@@ -76,9 +77,9 @@ static void match_row(reader *r)
         app_timing *t = &r->rows[i];
         if (strcmp(t->input, r->row.input) != 0 || strcmp(t->method, r->row.method) != 0) continue;
         if (r->row.threads != t->threads || r->row.instances != t->instances || r->row.contact != t->contact) continue;
-        t->before_step_ms = r->row.step_ms;
-        t->before_bind_ms = r->row.bind_ms;
-        t->before_ratio = r->row.ratio;
+        t->previous_step_ms = r->row.step_ms;
+        t->previous_bind_ms = r->row.bind_ms;
+        t->previous_ratio = r->row.ratio;
         (*r->matched)++;
     }
 }
@@ -90,7 +91,8 @@ static void open_nest(reader *r, char bracket)
         return;
     }
     if (r->depth == 1 && bracket == '[' && strcmp(r->key, "results") == 0) r->in_results = true;
-    if (r->depth == 2 && r->in_results) r->row = (kept){.contact = -1.0, .bind_ms = NAN, .step_ms = NAN, .ratio = NAN};
+    if (r->depth == 2 && r->in_results)
+        r->row = (saved_result){.contact = -1.0, .bind_ms = NAN, .step_ms = NAN, .ratio = NAN};
     r->stack[r->depth++] = bracket;
     r->key[0] = '\0';
     r->next++;
@@ -121,7 +123,7 @@ static void read_scalar(reader *r)
     double value = strtod(word, &end);
     bool null = strcmp(word, "null") == 0, yes = strcmp(word, "true") == 0, no = strcmp(word, "false") == 0;
     if (length == 0 || (!null && !yes && !no && *end != '\0')) r->failed = true;
-    if (!null && r->depth == 3 && r->in_results) keep_number(r, yes ? 1.0 : no ? 0.0 : value);
+    if (!null && r->depth == 3 && r->in_results) store_number(r, yes ? 1.0 : no ? 0.0 : value);
 }
 
 static void read_token(reader *r)
@@ -140,7 +142,7 @@ static void read_token(reader *r)
             memcpy(r->key, r->text, TEXT_LIMIT);
             r->next++;
         } else if (r->depth == 3 && r->in_results) {
-            keep_text(r);
+            store_text(r);
         }
     } else {
         read_scalar(r);
@@ -160,7 +162,7 @@ static char *read_file(const char *path, size_t *size)
     return NULL;
 }
 
-int app_ledger_read(const char *path, app_timing *rows, int32_t count, int32_t *matched)
+int app_bench_history_read(const char *path, app_timing *rows, int32_t count, int32_t *matched)
 {
     size_t size = 0;
     char *data = read_file(path, &size);
@@ -176,6 +178,6 @@ int app_ledger_read(const char *path, app_timing *rows, int32_t count, int32_t *
     bool failed = r.failed || r.depth != 0;
     free(data);
     if (!failed) return APP_DONE;
-    app_say("--against %s: This is not a file that 'supple bench --save' wrote, or it is damaged.", path);
+    app_say("--against %s: Not a valid file of 'supple bench --save'.", path);
     return APP_INPUT;
 }

@@ -1,4 +1,4 @@
-/* cmd_bench.c - `supple bench`: how fast the methods are, beside a scalar reference in the same run. */
+/* cmd_bench.c - `supple bench`: times the methods against a scalar reference in the same run. */
 #include "json_out.h"
 #include "bench_history.h"
 #include "on_device.h"
@@ -13,7 +13,7 @@
 enum { SIZE_COUNT = 5, ROW_LIMIT = 256, METHOD_LIMIT = 16, INPUT_LIMIT = 16 };
 
 typedef struct bench_values {
-    app_take_values take;
+    app_job_values job;
     const char *save, *against;
     int contact, instances, device;
     double seconds;
@@ -25,28 +25,28 @@ static const char *const contact_choices[] = {"default", "on", "off", NULL};
 static const app_option bench_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "INPUT",
-     .offset = AT(take.input),
+     .offset = AT(job.input),
      .optional = true,
-     .help = "as for bake; without it the built-in characters"},
-    APP_TAKE_METHOD(bench_values),
-    APP_TAKE_SET(bench_values),
-    APP_TAKE_SETUP(bench_values),
-    APP_TAKE_CLIP(bench_values),
-    APP_TAKE_SKELETON(bench_values),
-    APP_TAKE_WEIGHTS(bench_values),
+     .help = "input as for bake; default: all built-in characters"},
+    APP_JOB_METHOD_DEFAULT(bench_values, "all"),
+    APP_JOB_SET(bench_values),
+    APP_JOB_SETUP(bench_values),
+    APP_JOB_CLIP(bench_values),
+    APP_JOB_SKELETON(bench_values),
+    APP_JOB_WEIGHTS(bench_values),
     {.kind = APP_CHOICE,
      .name = "contact",
      .argument = "on|off",
      .offset = AT(contact),
      .choices = contact_choices,
-     .help = "contact of the skin with itself, for methods that have it"},
+     .help = "self-collision, for methods that support it"},
     {.kind = APP_WHOLE,
      .name = "instances",
      .argument = "N",
      .offset = AT(instances),
      .minimum = 1,
      .maximum = 4096,
-     .help = "so many characters step one after another, or together on a GPU; 1 when not given"},
+     .help = "number of characters; stepped in sequence on the CPU, together on a GPU; default: 1"},
     APP_ON_DEVICE(bench_values),
     {.kind = APP_NUMBER,
      .name = "seconds",
@@ -54,46 +54,46 @@ static const app_option bench_options[] = {
      .offset = AT(seconds),
      .minimum = 0.0,
      .maximum = 60.0,
-     .help = "time for each stage, about; 0.25 when not given"},
-    {.kind = APP_TEXT, .name = "save", .argument = "FILE", .offset = AT(save), .help = "keep the results as JSON"},
+     .help = "approximate time per measured stage; default: 0.25"},
+    {.kind = APP_TEXT, .name = "save", .argument = "FILE", .offset = AT(save), .help = "save the results as JSON"},
     {.kind = APP_TEXT,
      .name = "against",
      .argument = "FILE",
      .offset = AT(against),
-     .help = "compare with results kept before"},
-    APP_TAKE_THREADS(bench_values),
-    APP_TAKE_JSON(bench_values),
-    APP_TAKE_QUIET(bench_values),
+     .help = "compare with results of an earlier --save"},
+    APP_JOB_THREADS(bench_values),
+    APP_JOB_JSON(bench_values),
+    APP_JOB_QUIET(bench_values),
 };
 
 static const app_verb bench_verb = {
     .name = "bench",
     .usage = "[INPUT] [--method NAME] [options]",
-    .summary = "Times every stage of the methods, beside a scalar reference in the same run.",
+    .summary = "Times every stage of the methods, and a scalar reference in the same run.",
     .details =
-        "Times are medians with the tenth and ninetieth of a hundred around them; a step gives positions and\n"
-        "normals. The reference is plain linear blend (for dualquat: dual quaternions) in double on one thread;\n"
-        "'times' is how often a step fits into it, so that runs on different machines can be held together.\n"
-        "A built-in character is also timed at five sizes on the CPU, and the growth told as an exponent of the "
-        "vertices. With INPUT\n"
-        "a method's solver is held against ten plain iterations and a scalar one in double, from the same states.\n\n"
+        "Times are medians with the 10th and 90th percentiles; a step computes positions and normals. The reference\n"
+        "is linear blend skinning (for dualquat: dual quaternions) in double precision on one thread; 'speedup' is\n"
+        "the time of the reference / the time of a step, which makes different machines comparable.\n"
+        "A built-in character is also timed at five resolutions on the CPU; the cost is fitted as vertices^exponent.\n"
+        "With INPUT, the solver of a method is compared with ten unaccelerated iterations and with a scalar solver in\n"
+        "double precision, from the same states. scripts/bench_append.sh records results over commits.\n\n"
         "Examples:\n"
         "  supple bench\n"
         "  supple bench scene:human --method dualquat --threads 1 --save base.json\n"
         "  supple bench scene:human --method dualquat --threads 1 --against base.json\n\n"
-        "Exit status: 0 done, 1 wrong usage, 2 bad input, 3 anything else.\n",
+        "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors.\n",
     .options = bench_options,
     .option_count = (int)(sizeof bench_options / sizeof bench_options[0]),
 };
 
-/* One method and its parameters, as asked for. */
+/* A method and its parameters. */
 typedef struct bench_method {
     const sup_method *method;
     double params[APP_PARAM_LIMIT];
     int contact; /* 1 on, 0 off, -1 none */
 } bench_method;
 
-/* Growth of a step with the number of vertices: rows [first, first + SIZE_COUNT) of the results. */
+/* Scaling of a step with the vertex count: rows [first, first + SIZE_COUNT) of the results. */
 typedef struct bench_growth {
     int32_t first;
     double exponent;
@@ -101,7 +101,7 @@ typedef struct bench_growth {
 
 typedef struct bench {
     const bench_values *values;
-    char *setup; /* of --setup, or NULL */
+    char *setup; /* from --setup, or NULL */
     size_t setup_size;
     int32_t method_count, row_count, growth_count;
     bench_method methods[METHOD_LIMIT];
@@ -112,36 +112,36 @@ typedef struct bench {
     sup_device *device; /* NULL: the CPU */
 } bench;
 
-static int choose_contact(bench_method *chosen, int wish, bool explicit)
+static int choose_contact(bench_method *chosen, int requested, bool explicit)
 {
     const sup_method *method = chosen->method;
     chosen->contact = -1;
     for (int32_t i = 0; i < method->param_count; i++)
         if (strcmp(method->params[i].name, "contact") == 0) {
-            if (wish != 0) chosen->params[i] = wish == 1 ? 1.0 : 0.0;
+            if (requested != 0) chosen->params[i] = requested == 1 ? 1.0 : 0.0;
             chosen->contact = chosen->params[i] != 0.0 ? 1 : 0;
         }
-    if (chosen->contact >= 0 || wish != 1 || !explicit) return APP_DONE;
-    return app_usage("--contact on: The method %s has no contact.", method->name);
+    if (chosen->contact >= 0 || requested != 1 || !explicit) return APP_DONE;
+    return app_usage("--contact on: The method %s does not support self-collision.", method->name);
 }
 
 static int choose_methods(bench *b)
 {
-    const app_take_values *take = &b->values->take;
-    int32_t count = take->method != NULL ? 1 : sup_method_count();
+    const app_job_values *job = &b->values->job;
+    int32_t count = job->method != NULL ? 1 : sup_method_count();
     int status = APP_DONE;
-    if (take->method == NULL && take->set.count > 0) return app_usage("--set needs --method.");
+    if (job->method == NULL && job->set.count > 0) return app_usage("--set needs --method.");
     for (int32_t i = 0; status == APP_DONE && i < count && i < METHOD_LIMIT; i++) {
-        if (take->method == NULL && (sup_method_at(i)->flags & SUP_METHOD_LAYERS) != 0) continue;
+        if (job->method == NULL && (sup_method_at(i)->flags & SUP_METHOD_LAYERS) != 0) continue;
         bench_method *chosen = &b->methods[b->method_count++];
-        const char *name = take->method != NULL ? take->method : sup_method_at(i)->name;
-        status = app_choose_method(name, &take->set, &chosen->method, chosen->params);
-        if (status == APP_DONE) status = choose_contact(chosen, b->values->contact, take->method != NULL);
+        const char *name = job->method != NULL ? job->method : sup_method_at(i)->name;
+        status = app_choose_method(name, &job->set, &chosen->method, chosen->params);
+        if (status == APP_DONE) status = choose_contact(chosen, b->values->contact, job->method != NULL);
     }
     return status;
 }
 
-/* What a device runs, where no method is asked for by name (include/supple/device.h). */
+/* Without --method: keeps the methods that run on a device (include/supple/device.h). */
 static void keep_device_methods(bench *b)
 {
     static const char *const names[] = {"projective", "linear", "dualquat"};
@@ -154,11 +154,11 @@ static void keep_device_methods(bench *b)
 
 static int load_setup(bench *b)
 {
-    const char *path = b->values->take.setup;
+    const char *path = b->values->job.setup;
     const sup_method *methods[METHOD_LIMIT];
     for (int32_t i = 0; i < b->method_count; i++)
         methods[i] = b->methods[i].method;
-    int status = app_setup_check(&b->values->take, methods, b->method_count);
+    int status = app_setup_check(&b->values->job, methods, b->method_count);
     if (status != APP_DONE || path == NULL) return status;
     b->setup = app_read_file(path, &b->setup_size);
     if (b->setup != NULL) return APP_DONE;
@@ -166,28 +166,28 @@ static int load_setup(bench *b)
     return APP_INPUT;
 }
 
-static int time_one(bench *b, const char *input, const bench_method *chosen, bool compares)
+static int time_one(bench *b, const char *input, const bench_method *chosen, bool compare_solver)
 {
-    const app_take_values *take = &b->values->take;
+    const app_job_values *job = &b->values->job;
     char stage[128];
     if (b->row_count == ROW_LIMIT) return APP_DONE;
     snprintf(stage, sizeof stage, "%.80s, %.40s", input, chosen->method->name);
-    if (!app_progress_tell(&b->progress, (float)b->row_count / (float)b->planned, stage)) {
+    if (!app_progress_report(&b->progress, (float)b->row_count / (float)b->planned, stage)) {
         app_progress_end(&b->progress);
-        app_say("Stopped.");
+        app_say("Cancelled.");
         return APP_OTHER;
     }
     app_timing_def def = {.input = input,
-                          .skeleton = take->skeleton,
+                          .skeleton = job->skeleton,
                           .method = chosen->method,
                           .params = chosen->params,
-                          .threads = take->threads,
+                          .threads = job->threads,
                           .instances = b->values->instances,
                           .device = b->device,
                           .seconds = b->values->seconds,
-                          .rig = app_take_rig_def(take),
-                          .clip = take->clip,
-                          .compares = compares};
+                          .rig = app_job_rig_def(job),
+                          .clip = job->clip,
+                          .compare_solver = compare_solver};
     if ((chosen->method->flags & SUP_METHOD_SETUP) != 0) {
         def.setup = b->setup;
         def.setup_size = b->setup_size;
@@ -198,7 +198,7 @@ static int time_one(bench *b, const char *input, const bench_method *chosen, boo
     return status;
 }
 
-/* Least squares line through the logarithms. */
+/* Least-squares slope of log(time) over log(vertices). */
 static double fit_exponent(const app_timing *rows, int32_t count)
 {
     double x_mean = 0.0, y_mean = 0.0, xy = 0.0, xx = 0.0;
@@ -214,7 +214,7 @@ static double fit_exponent(const app_timing *rows, int32_t count)
     return xx > 0.0 ? xy / xx : (double)NAN;
 }
 
-/* The same character at a quarter to four times its vertices. */
+/* Times the same character at 1/4 to 4 times its vertex count. */
 static int time_growth(bench *b, const char *input, const bench_method *chosen)
 {
     static const double factors[SIZE_COUNT] = {0.25, 0.5, 1.0, 2.0, 4.0};
@@ -222,7 +222,7 @@ static int time_growth(bench *b, const char *input, const bench_method *chosen)
     double base = at != NULL ? atof(at + 1) : 1.0;
     int32_t first = b->row_count;
     int status = APP_DONE;
-    if (base < 0.2 || base > 5.0) return APP_DONE; /* a quarter or four times would be out of range */
+    if (base < 0.2 || base > 5.0) return APP_DONE; /* 1/4 or 4 times would be out of range */
     for (int i = 0; status == APP_DONE && i < SIZE_COUNT; i++) {
         char sized[128];
         size_t length = at != NULL ? (size_t)(at - input) : strlen(input);
@@ -240,16 +240,17 @@ static int time_all(bench *b)
     char scenes[INPUT_LIMIT][64];
     int32_t input_count = 0;
     int status = APP_DONE;
-    if (b->values->take.input != NULL) inputs[input_count++] = b->values->take.input;
-    for (int32_t i = 0; b->values->take.input == NULL && i < sup_scene_count() && i < INPUT_LIMIT; i++) {
+    if (b->values->job.input != NULL) inputs[input_count++] = b->values->job.input;
+    for (int32_t i = 0; b->values->job.input == NULL && i < sup_scene_count() && i < INPUT_LIMIT; i++) {
         snprintf(scenes[i], sizeof scenes[i], "scene:%s", sup_scene_at(i).name);
         inputs[input_count++] = scenes[i];
     }
-    bool grows = b->device == NULL && app_is_scene(inputs[0]); /* crowds of five sizes would take minutes to bind */
+    bool grows =
+        b->device == NULL && app_is_scene(inputs[0]); /* binding five resolutions for a crowd would take minutes */
     b->planned = (input_count + (grows ? SIZE_COUNT : 0)) * b->method_count;
     for (int32_t m = 0; m < b->method_count; m++) {
         for (int32_t i = 0; status == APP_DONE && i < input_count; i++)
-            status = time_one(b, inputs[i], &b->methods[m], b->values->take.input != NULL);
+            status = time_one(b, inputs[i], &b->methods[m], b->values->job.input != NULL);
         if (status == APP_DONE && grows) status = time_growth(b, inputs[0], &b->methods[m]);
     }
     return status;
@@ -273,17 +274,18 @@ static void write_index64(app_json *json, const char *key, int64_t value)
         app_json_null(json, key);
 }
 
-static void write_way(app_json *json, const char *key, const sup_compare_figures *solver, const sup_compare_solver *way)
+static void write_solver_run(app_json *json, const char *key, const sup_compare_figures *solver,
+                             const sup_compare_solver *run)
 {
     app_json_object(json, key);
-    app_json_number(json, "ms", way->ms);
-    app_json_number(json, "objective", way->objective);
-    app_json_number(json, "iterations", way->iterations);
-    app_json_number(json, "ratio_to_reference", solver->reference.ms / way->ms);
-    if (way != &solver->reference) {
+    app_json_number(json, "ms", run->ms);
+    app_json_number(json, "objective", run->objective);
+    app_json_number(json, "iterations", run->iterations);
+    app_json_number(json, "ratio_to_reference", solver->reference.ms / run->ms);
+    if (run != &solver->reference) {
         app_json_object(json, "stages");
         for (int32_t i = 0; i < solver->stage_count; i++)
-            app_json_number(json, solver->stage_names[i], way->stage_ms[i]);
+            app_json_number(json, solver->stage_names[i], run->stage_ms[i]);
         app_json_object_end(json);
     }
     app_json_object_end(json);
@@ -300,9 +302,9 @@ static void write_solver(app_json *json, const sup_compare_figures *solver)
     app_json_integer(json, "at_or_below", solver->at_or_below);
     app_json_integer(json, "within_rounding", solver->within_rounding);
     app_json_number(json, "worst", solver->worst);
-    write_way(json, "accelerated", solver, &solver->own);
-    write_way(json, "plain", solver, &solver->plain);
-    write_way(json, "reference", solver, &solver->reference);
+    write_solver_run(json, "accelerated", solver, &solver->own);
+    write_solver_run(json, "plain", solver, &solver->plain);
+    write_solver_run(json, "reference", solver, &solver->reference);
     app_json_object_end(json);
 }
 
@@ -341,15 +343,15 @@ static void write_row(app_json *json, const app_timing *row, bool against)
     write_times(json, "step", &row->step);
     write_times(json, "reference", &row->reference);
     app_json_object_end(json);
-    app_json_object(json, "parts_of_step");
-    for (int32_t i = 0; i < row->part_count; i++)
-        app_json_number(json, row->parts[i].name, row->parts[i].ms);
+    app_json_object(json, "step_stages");
+    for (int32_t i = 0; i < row->step_stage_count; i++)
+        app_json_number(json, row->step_stages[i].name, row->step_stages[i].ms);
     app_json_object_end(json);
     write_solver(json, &row->solver);
     if (against) {
-        app_json_number(json, "step_ms_before", row->before_step_ms);
-        app_json_number(json, "bind_ms_before", row->before_bind_ms);
-        app_json_number(json, "ratio_to_reference_before", row->before_ratio);
+        app_json_number(json, "previous_step_ms", row->previous_step_ms);
+        app_json_number(json, "previous_bind_ms", row->previous_bind_ms);
+        app_json_number(json, "previous_ratio_to_reference", row->previous_ratio);
     }
     app_json_object_end(json);
 }
@@ -415,41 +417,40 @@ static void print_row(const app_timing *row, bool against)
            app_grouped((long long)(1e3 / row->step.median)),
            (double)row->vertices * row->instances / row->step.median / 1e3, app_timing_ratio(row),
            app_size((double)row->model_bytes));
-    if (against && isfinite(row->before_step_ms))
-        printf("  %+6.1f%% (%+.1f%%)", 100.0 * (row->step.median / row->before_step_ms - 1.0),
-               100.0 * (row->before_ratio / app_timing_ratio(row) - 1.0));
+    if (against && isfinite(row->previous_step_ms))
+        printf("  %+6.1f%% (%+.1f%%)", 100.0 * (row->step.median / row->previous_step_ms - 1.0),
+               100.0 * (row->previous_ratio / app_timing_ratio(row) - 1.0));
     printf("\n");
 }
 
-/* The solver beside ten plain iterations: times of the stages, and what objective the steps end at. */
+/* Prints the solver next to ten unaccelerated iterations: times of the stages and final objective. */
 static void print_solver(const sup_compare_figures *solver)
 {
-    const sup_compare_solver *ways[] = {&solver->own, &solver->plain, &solver->reference};
-    const char *names[] = {"accelerated", "plain", "double, scalar"};
+    const sup_compare_solver *runs[] = {&solver->own, &solver->plain, &solver->reference};
+    const char *names[] = {"accelerated", "plain", "scalar double"};
     if (solver->steps == 0) return;
-    printf("  the solver alone, %d steps from the same states, mean ms a step\n    %-14s", (int)solver->steps, "");
+    printf("  solver only, %d steps from the same states, mean ms per step\n    %-14s", (int)solver->steps, "");
     for (int i = 0; i < 3; i++)
         printf(" %14s", names[i]);
     printf("\n    %-14s", "step");
     for (int i = 0; i < 3; i++)
-        printf(" %14.4g", ways[i]->ms);
+        printf(" %14.4g", runs[i]->ms);
     for (int32_t k = 0; k < solver->stage_count; k++)
         if (solver->own.stage_ms[k] > 0.0 || solver->plain.stage_ms[k] > 0.0)
             printf("\n      %-12s %14.4g %14.4g", solver->stage_names[k], solver->own.stage_ms[k],
                    solver->plain.stage_ms[k]);
-    printf("\n    %-14s", "times");
+    printf("\n    %-14s", "speedup");
     for (int i = 0; i < 3; i++)
-        printf(" %13.1fx", solver->reference.ms / ways[i]->ms);
+        printf(" %13.1fx", solver->reference.ms / runs[i]->ms);
     printf("\n    %-14s", "iterations");
     for (int i = 0; i < 3; i++)
-        printf(" %14.1f", ways[i]->iterations);
+        printf(" %14.1f", runs[i]->iterations);
     printf("\n    %-14s", "objective");
     for (int i = 0; i < 3; i++)
-        printf(" %14.8g", ways[i]->objective);
-    printf(
-        "\n    at or below the objective of the last: %d of %d steps, %d but for the rounding of positions to float; "
-        "worst %+.1e of it\n",
-        (int)solver->at_or_below, (int)solver->steps, (int)solver->within_rounding, solver->worst);
+        printf(" %14.8g", runs[i]->objective);
+    printf("\n    objective at or below the scalar solver: %d of %d steps, %d within float rounding; "
+           "worst relative difference %+.1e\n",
+           (int)solver->at_or_below, (int)solver->steps, (int)solver->within_rounding, solver->worst);
 }
 
 static void print_stages(const app_timing *row)
@@ -459,38 +460,39 @@ static void print_stages(const app_timing *row)
         const app_times *times;
     } stages[] = {{"load", &row->load}, {"rig", &row->rig},   {"bind", &row->bind},
                   {"pose", &row->pose}, {"step", &row->step}, {"reference", &row->reference}};
-    printf("\n%s, %s, a stage at a time: median ms (low - high), repetitions\n", app_clean(row->input), row->method);
+    printf("\n%s, %s, per stage: median ms (10%% - 90%%), repetitions\n", app_clean(row->input), row->method);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         printf("  %-10s %10.4g  (%.4g - %.4g), %d\n", stages[i].name, stages[i].times->median, stages[i].times->low,
                stages[i].times->high, stages[i].times->count);
-    if (row->part_count > 0) printf("  parts of the step, mean ms of a frame at 30 frames a second\n");
-    for (int32_t i = 0; i < row->part_count; i++)
-        printf("    %-14s %10.4g\n", row->parts[i].name, row->parts[i].ms);
+    if (row->step_stage_count > 0) printf("  stages of the step, mean ms per frame at 30 frames per second\n");
+    for (int32_t i = 0; i < row->step_stage_count; i++)
+        printf("    %-14s %10.4g\n", row->step_stages[i].name, row->step_stages[i].ms);
     print_solver(&row->solver);
-    printf("  memory: model %s, an instance %s, at most %s while binding\n", app_size((double)row->model_bytes),
+    printf("  memory: model %s, instance %s, peak while binding %s\n", app_size((double)row->model_bytes),
            app_size((double)row->state_bytes), app_size((double)row->peak_bytes));
 }
 
 static void print_text(const bench *b, int32_t matched)
 {
     bool against = b->values->against != NULL;
-    printf(
-        "%d threads, %d instance%s; a step gives positions and normals; 'times' is the scalar reference / the step\n\n",
-        (int)b->rows[0].threads, b->values->instances, b->values->instances == 1 ? "" : "s");
+    printf("%d threads, %d instance%s; a step computes positions and normals; speedup = scalar reference / step\n\n",
+           (int)b->rows[0].threads, b->values->instances, b->values->instances == 1 ? "" : "s");
     printf("%-18s %-10s %9s %9s %9s %15s %9s %9s %9s %9s%s\n", "input", "method", "vertices", "rig+bind", "step ms",
-           "spread", "frames/s", "Mvert/s", "times", "model", against ? "  step before (beside the reference)" : "");
+           "spread", "frames/s", "Mvert/s", "speedup", "model",
+           against ? "  step change (relative to the reference)" : "");
     for (int32_t i = 0; i < b->row_count; i++)
         print_row(&b->rows[i], against);
     for (int32_t i = 0; i < b->growth_count; i++)
-        printf("%s%s grows as vertices^%.2f over %s to %s vertices\n", i == 0 ? "\n" : "",
+        printf("%s%s scales as vertices^%.2f from %s to %s vertices\n", i == 0 ? "\n" : "",
                b->rows[b->growth[i].first].method, b->growth[i].exponent,
                app_grouped(b->rows[b->growth[i].first].vertices),
                app_grouped(b->rows[b->growth[i].first + SIZE_COUNT - 1].vertices));
-    if (b->values->take.input != NULL)
+    if (b->values->job.input != NULL)
         for (int32_t i = 0; i < b->row_count; i++)
-            if (strcmp(b->rows[i].input, b->values->take.input) == 0) print_stages(&b->rows[i]);
+            if (strcmp(b->rows[i].input, b->values->job.input) == 0) print_stages(&b->rows[i]);
     if (against)
-        printf("\n%d of %d results are in %s\n", (int)matched, (int)b->row_count, app_clean(b->values->against));
+        printf("\n%d of %d results have a match in %s\n", (int)matched, (int)b->row_count,
+               app_clean(b->values->against));
 }
 
 static int finish(bench *b)
@@ -498,16 +500,16 @@ static int finish(bench *b)
     const bench_values *values = b->values;
     int32_t matched = 0;
     int status = APP_DONE;
-    if (values->against != NULL) status = app_ledger_read(values->against, b->rows, b->row_count, &matched);
-    if (status == APP_DONE && values->take.json) write_json(b, stdout);
-    if (status == APP_DONE && !values->take.json && !values->take.quiet) print_text(b, matched);
+    if (values->against != NULL) status = app_bench_history_read(values->against, b->rows, b->row_count, &matched);
+    if (status == APP_DONE && values->job.json) write_json(b, stdout);
+    if (status == APP_DONE && !values->job.json && !values->job.quiet) print_text(b, matched);
     if (status == APP_DONE && values->save != NULL) status = save(b, values->save);
     return status;
 }
 
 int app_command_bench(int argc, char **argv)
 {
-    static bench_values values; /* `b` points to it, and is too large for the stack */
+    static bench_values values; /* `b` points to it; both are too large for the stack */
     static bench b;
     values = (bench_values){.instances = 1, .seconds = 0.25};
     int status = APP_DONE;
@@ -517,13 +519,13 @@ int app_command_bench(int argc, char **argv)
     if (status != APP_DONE) return status;
     b.rows = calloc(ROW_LIMIT, sizeof *b.rows);
     if (b.rows == NULL) return APP_OTHER;
-    if (values.against != NULL) { /* a file that cannot be read is told before the work, not after it */
+    if (values.against != NULL) { /* report an unreadable file before the measurements */
         int32_t none = 0;
-        status = app_ledger_read(values.against, b.rows, 0, &none);
+        status = app_bench_history_read(values.against, b.rows, 0, &none);
     }
     b.device = app_open_device(NULL, values.device);
-    if (b.device != NULL && values.take.method == NULL) keep_device_methods(&b);
-    app_progress_begin(&b.progress, values.take.quiet, values.take.json);
+    if (b.device != NULL && values.job.method == NULL) keep_device_methods(&b);
+    app_progress_begin(&b.progress, values.job.quiet, values.job.json);
     if (status == APP_DONE) status = load_setup(&b);
     if (status == APP_DONE) status = time_all(&b);
     app_progress_end(&b.progress);

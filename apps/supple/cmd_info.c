@@ -1,4 +1,4 @@
-/* cmd_info.c - `supple info`: what is in a character, where its parts stand in every output, what is wrong with it. */
+/* cmd_info.c - `supple info`: contents of a character, vertex offsets of its primitives, defects. */
 #include "json_out.h"
 #include "options.h"
 
@@ -15,21 +15,21 @@ static const app_option info_options[] = {
     {.kind = APP_POSITIONAL,
      .name = "FILE",
      .offset = AT(input),
-     .help = "character file, mesh, skeleton, .ini, or scene:NAME ('supple scenes')"},
-    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "as one JSON object; the keys are in the man page"},
-    {.kind = APP_FLAG, .name = "joints", .offset = AT(joints), .help = "also list the joints, as a tree"},
+     .help = "character file, mesh, skeleton, .ini, or scene:NAME (see 'supple scenes')"},
+    {.kind = APP_FLAG, .name = "json", .offset = AT(json), .help = "print JSON; 'man supple' documents the keys"},
+    {.kind = APP_FLAG, .name = "joints", .offset = AT(joints), .help = "also print the joint hierarchy"},
     {.kind = APP_TEXT,
      .name = "skeleton",
      .argument = "FILE",
      .offset = AT(skeleton),
-     .help = "a .skel or .bvh for a mesh without one"},
+     .help = "skeleton for a mesh file: .skel or .bvh"},
 };
 
 static const app_verb info_verb = {
     .name = "info",
     .usage = "FILE [--json] [options]",
-    .summary = "Says what is in a character and what is wrong with it.",
-    .details = "Offsets are the place of a part's first vertex in every output of 'supple bake'.\n\n"
+    .summary = "Prints the contents of a character file and its defects.",
+    .details = "The offset of a primitive is the index of its first vertex in every output of 'supple bake'.\n\n"
                "Examples:\n"
                "  supple info dancer.glb\n"
                "  supple info scene:human --json\n"
@@ -38,11 +38,11 @@ static const app_verb info_verb = {
     .option_count = (int)(sizeof info_options / sizeof info_options[0]),
 };
 
-/* What the verb tells, gathered before anything is printed. */
+/* Everything that is printed, collected first. */
 typedef struct info_report {
     const char *input;
     const sup_character *character;
-    const sup_rig *rig; /* NULL when no rig can be made: the defects say why */
+    const sup_rig *rig; /* NULL when no rig can be created: see the defects */
     const sup_defects *defects;
     int32_t joint_count, max_influences;
     bool has_bounds;
@@ -60,7 +60,7 @@ static void add_point(info_report *report, const float *p)
     report->has_bounds = true;
 }
 
-/* The box of the bind pose; where there is no rig, of the mesh and then the joints as the rest pose has them. */
+/* Bounding box of the bind pose; without a rig, of the mesh, or else the joints, in the rest pose. */
 static int measure(info_report *report, const sup_context *context)
 {
     const sup_character *character = report->character;
@@ -74,10 +74,10 @@ static int measure(info_report *report, const sup_context *context)
     if (sup_pose_create(context, character, &pose, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, report->input);
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        const sup_primitive *part = &character->primitives[i];
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++) {
+        const sup_primitive *primitive = &character->primitives[i];
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
             const float *p = character->positions + 3 * (size_t)v;
-            sup_vec3 point = sup_mat34_transform_point(pose->world[part->node], (sup_vec3){p[0], p[1], p[2]});
+            sup_vec3 point = sup_mat34_transform_point(pose->world[primitive->node], (sup_vec3){p[0], p[1], p[2]});
             add_point(report, (float[3]){point.x, point.y, point.z});
         }
     }
@@ -99,38 +99,38 @@ static void count(info_report *report)
     }
 }
 
-static const char *role_name(const info_report *report, int32_t part)
+static const char *role_name(const info_report *report, int32_t primitive)
 {
     static const char *const names[] = {"skin", "follower", "prop"};
-    return report->rig != NULL ? names[report->rig->primitive_role[part]] : NULL;
+    return report->rig != NULL ? names[report->rig->primitive_role[primitive]] : NULL;
 }
 
-static const char *text_or(const char *text, const char *otherwise)
+static const char *text_or(const char *text, const char *default_text)
 {
-    return text != NULL && text[0] != '\0' ? text : otherwise;
+    return text != NULL && text[0] != '\0' ? text : default_text;
 }
 
 /* --- JSON --- */
 
-static void json_parts(app_json *json, const info_report *report)
+static void json_primitives(app_json *json, const info_report *report)
 {
     const sup_character *character = report->character;
-    app_json_array(json, "parts");
+    app_json_array(json, "primitives");
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        const sup_primitive *part = &character->primitives[i];
+        const sup_primitive *primitive = &character->primitives[i];
         app_json_object(json, NULL);
-        app_json_text(json, "name", part->name);
+        app_json_text(json, "name", primitive->name);
         app_json_text(json, "role", role_name(report, i));
-        app_json_integer(json, "offset", part->vertex_first);
-        app_json_integer(json, "vertices", part->vertex_count);
-        app_json_integer(json, "triangle_offset", part->triangle_first);
-        app_json_integer(json, "triangles", part->triangle_count);
-        app_json_integer(json, "node", part->node);
-        app_json_text(json, "node_name", character->nodes[part->node].name);
-        app_json_integer(json, "mesh", part->mesh);
-        app_json_integer(json, "primitive", part->index_in_mesh);
-        app_json_index(json, "material", part->material);
-        app_json_index(json, "skin", part->skin);
+        app_json_integer(json, "offset", primitive->vertex_first);
+        app_json_integer(json, "vertices", primitive->vertex_count);
+        app_json_integer(json, "triangle_offset", primitive->triangle_first);
+        app_json_integer(json, "triangles", primitive->triangle_count);
+        app_json_integer(json, "node", primitive->node);
+        app_json_text(json, "node_name", character->nodes[primitive->node].name);
+        app_json_integer(json, "mesh", primitive->mesh);
+        app_json_integer(json, "index_in_mesh", primitive->index_in_mesh);
+        app_json_index(json, "material", primitive->material);
+        app_json_index(json, "skin", primitive->skin);
         app_json_object_end(json);
     }
     app_json_array_end(json);
@@ -174,7 +174,7 @@ static void json_defects(app_json *json, const sup_defects *defects)
         app_json_object(json, NULL);
         app_json_text(json, "name", sup_defect_name(defect->id));
         app_json_text(json, "severity", sup_severity_name(defect->severity));
-        app_json_index(json, "part", defect->part);
+        app_json_index(json, "primitive", defect->part);
         app_json_integer(json, "count", defect->count);
         app_json_index(json, "first", defect->first);
         app_json_text(json, "message", defect->message);
@@ -219,7 +219,7 @@ static void print_json(const info_report *report)
     else
         app_json_null(&json, "unit_metres");
     json_bounds(&json, report);
-    json_parts(&json, report);
+    json_primitives(&json, report);
     json_clips(&json, character);
     json_skeleton(&json, character);
     json_defects(&json, report->defects);
@@ -228,22 +228,22 @@ static void print_json(const info_report *report)
 
 /* --- Text --- */
 
-static void print_parts(const info_report *report)
+static void print_primitives(const info_report *report)
 {
     const sup_character *character = report->character;
     if (character->primitive_count == 0) return;
-    printf("\n  parts\n  %10s %10s %10s  %-9s %5s %9s  %s\n", "offset", "vertices", "triangles", "role", "skin",
+    printf("\n  primitives\n  %10s %10s %10s  %-9s %5s %9s  %s\n", "offset", "vertices", "triangles", "role", "skin",
            "material", "name");
     for (int32_t i = 0; i < character->primitive_count; i++) {
-        const sup_primitive *part = &character->primitives[i];
+        const sup_primitive *primitive = &character->primitives[i];
         char skin[16] = "-", material[16] = "-";
-        if (part->skin >= 0) snprintf(skin, sizeof skin, "%d", (int)part->skin);
-        if (part->material >= 0) snprintf(material, sizeof material, "%d", (int)part->material);
-        printf("  %10s %10s %10s  %-9s %5s %9s  %s (node %d%s%s)\n", app_grouped(part->vertex_first),
-               app_grouped(part->vertex_count), app_grouped(part->triangle_count),
-               text_or(role_name(report, i), "unknown"), skin, material, app_clean(text_or(part->name, "no name")),
-               (int)part->node, character->nodes[part->node].name[0] != '\0' ? " " : "",
-               app_clean(character->nodes[part->node].name));
+        if (primitive->skin >= 0) snprintf(skin, sizeof skin, "%d", (int)primitive->skin);
+        if (primitive->material >= 0) snprintf(material, sizeof material, "%d", (int)primitive->material);
+        printf("  %10s %10s %10s  %-9s %5s %9s  %s (node %d%s%s)\n", app_grouped(primitive->vertex_first),
+               app_grouped(primitive->vertex_count), app_grouped(primitive->triangle_count),
+               text_or(role_name(report, i), "unknown"), skin, material, app_clean(text_or(primitive->name, "no name")),
+               (int)primitive->node, character->nodes[primitive->node].name[0] != '\0' ? " " : "",
+               app_clean(character->nodes[primitive->node].name));
     }
 }
 
@@ -304,26 +304,26 @@ static void print_size(const info_report *report)
     else if (unit > 0.0f)
         printf(" units of %g m\n", (double)unit);
     else
-        printf(" units; the format does not say how long a unit is\n");
+        printf(" units (the file does not define the unit length)\n");
 }
 
 static void print_text(const info_report *report, bool joints)
 {
     const sup_character *character = report->character;
     printf("%s\n", app_clean(report->input));
-    printf("  vertices    %s in %s part%s\n", app_grouped(character->vertex_count), app_grouped(character->primitive_count),
-           character->primitive_count == 1 ? "" : "s");
+    printf("  vertices    %s in %s primitive%s\n", app_grouped(character->vertex_count),
+           app_grouped(character->primitive_count), character->primitive_count == 1 ? "" : "s");
     printf("  triangles   %s\n", app_grouped(character->triangle_count));
     printf("  joints      %s of %s nodes, %s skin%s\n", app_grouped(report->joint_count),
            app_grouped(character->node_count), app_grouped(character->skin_count),
            character->skin_count == 1 ? "" : "s");
     if (report->max_influences > 0)
-        printf("  weights     given, at most %d a vertex\n", (int)report->max_influences);
+        printf("  weights     in the file, at most %d per vertex\n", (int)report->max_influences);
     else
-        printf("  weights     none; made when baked\n");
+        printf("  weights     none; computed by bake\n");
     if (character->morph_count > 0) printf("  morphs      %s targets\n", app_grouped(character->morph_count));
     print_size(report);
-    print_parts(report);
+    print_primitives(report);
     print_clips(character);
     if (joints) print_joints(character);
     print_defects(report->defects);
@@ -336,7 +336,7 @@ static int inspect(app_session *session, const info_values *values, const sup_ch
     sup_error error = {0};
     info_report report = {.input = values->input, .character = character};
     count(&report);
-    /* Only the roles of the parts and the bind pose are wanted: no need to make heat weights. */
+    /* Only the roles of the primitives and the bind pose are needed: skip the heat weights. */
     sup_rig_def def = sup_default_rig_def();
     if (report.max_influences == 0) def.weights = SUP_WEIGHTS_RIGID;
     if (sup_character_inspect(&session->context, character, &defects, &error) != SUP_OK)

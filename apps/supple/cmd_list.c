@@ -1,4 +1,4 @@
-/* cmd_list.c - `supple methods` and `supple scenes`: what this build has, from the library's own tables. */
+/* cmd_list.c - `supple methods` and `supple scenes`: list the tables of the library. */
 #include "json_out.h"
 #include "options.h"
 
@@ -10,14 +10,17 @@ typedef struct list_values {
 } list_values;
 
 static const app_option list_options[] = {
-    {.kind = APP_FLAG, .name = "json", .offset = offsetof(list_values, json), .help = "as JSON"},
-    {.kind = APP_FLAG, .name = "names", .offset = offsetof(list_values, names), .help = "only the names, one a line"},
+    {.kind = APP_FLAG, .name = "json", .offset = offsetof(list_values, json), .help = "print JSON"},
+    {.kind = APP_FLAG,
+     .name = "names",
+     .offset = offsetof(list_values, names),
+     .help = "print only the names, one per line"},
 };
 
 static const app_verb methods_verb = {
     .name = "methods",
     .usage = "[--json | --names]",
-    .summary = "Lists the skinning methods and the parameters that 'supple bake --set' takes.",
+    .summary = "Lists the skinning methods, their parameters (--set) and their paintable maps (--paint).",
     .options = list_options,
     .option_count = (int)(sizeof list_options / sizeof list_options[0]),
 };
@@ -25,14 +28,14 @@ static const app_verb methods_verb = {
 static const app_verb scenes_verb = {
     .name = "scenes",
     .usage = "[--json | --names]",
-    .summary = "Lists the built-in characters: INPUT is scene:NAME, or scene:NAME@0.25 for a quarter of the vertices.",
+    .summary = "Lists the built-in characters; use scene:NAME as INPUT, or scene:NAME@0.25 for 1/4 of the vertices.",
     .options = list_options,
     .option_count = (int)(sizeof list_options / sizeof list_options[0]),
 };
 
 static const char *type_name(sup_param_type type)
 {
-    static const char *const names[] = {"number", "whole number", "on/off", "choice"};
+    static const char *const names[] = {"number", "integer", "on/off", "choice"};
     return names[type];
 }
 
@@ -71,7 +74,7 @@ static void print_method(const sup_method *method)
     }
     for (int32_t i = 0; i < method->map_count; i++) {
         const sup_map *map = &method->maps[i];
-        printf("    --paint %s=WHERE  (%g to %g, %g elsewhere%s)  %s\n", map->name, (double)map->minimum,
+        printf("    --paint %s=REGION  (%g to %g, %g elsewhere%s)  %s\n", map->name, (double)map->minimum,
                (double)map->maximum, (double)map->default_value, map->live ? ", live" : "", map->help);
     }
 }

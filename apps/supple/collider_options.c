@@ -1,20 +1,21 @@
-/* collider_options.c - things in the way of the skin, from the command line. */
+/* collider_options.c - colliders from the command line. */
 #include "collider_options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 7, NAME_LIMIT = 512, ROUND = 48 };
+enum { MAX_NUMBERS = 7, NAME_LIMIT = 512, SEGMENTS = 48 };
 
 static int fail_form(const char *given)
 {
-    return app_usage("--collider %s: Give plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R or mesh:FILE, and "
-                     "@NODE behind it to follow a node.",
-                     given);
+    return app_usage(
+        "--collider %s: Expected plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R or mesh:FILE, and "
+        "optionally @NODE to attach it to a node.",
+        given);
 }
 
-/* Exactly `count` numbers, apart by commas and colons as in `pattern` ("xyz:r" has "..,..,..:.."). */
+/* Parses exactly `count` numbers; separators[i] follows number i (the last is followed by the end of the text). */
 static bool parse_numbers(const char *text, const char *separators, int count, float *numbers)
 {
     for (int i = 0; i < count; i++) {
@@ -36,11 +37,11 @@ static int find_node(const sup_character *character, const char *given, const ch
     for (int32_t i = 0; i < count; i++)
         names[i] = character->nodes[i].name;
     const char *nearest = app_nearest(name, names, count);
-    if (nearest != NULL) return app_usage("--collider %s: There is no node %s; did you mean %s?", given, name, nearest);
-    return app_usage("--collider %s: There is no node %s; 'supple info --joints' lists the joints.", given, name);
+    if (nearest != NULL) return app_usage("--collider %s: Unknown node %s; did you mean %s?", given, name, nearest);
+    return app_usage("--collider %s: Unknown node %s; 'supple info --joints' lists the joints.", given, name);
 }
 
-static int load_mesh(app_obstacles *o, app_session *session, const char *path, int32_t index)
+static int load_mesh(app_colliders *o, app_session *session, const char *path, int32_t index)
 {
     sup_load_def def = app_load_def(NULL);
     sup_error error = {0};
@@ -48,18 +49,18 @@ static int load_mesh(app_obstacles *o, app_session *session, const char *path, i
         return app_fail_load(&error, path);
     const sup_character *mesh = o->meshes[index];
     if (mesh->triangle_count < 4) {
-        app_say("%s: There is no closed mesh in it.", path);
+        app_say("%s: The file contains no closed mesh.", path);
         return APP_INPUT;
     }
-    o->colliders[index] = sup_collider_mesh(mesh->positions, mesh->vertex_count, mesh->triangles, mesh->triangle_count);
+    o->items[index] = sup_collider_mesh(mesh->positions, mesh->vertex_count, mesh->triangles, mesh->triangle_count);
     return APP_DONE;
 }
 
-/* The thing itself, without its node. */
-static int parse_shape(app_obstacles *o, app_session *session, const char *given, const char *text, int32_t index)
+/* Parses the shape, without @NODE. */
+static int parse_shape(app_colliders *o, app_session *session, const char *given, const char *text, int32_t index)
 {
-    float n[MOST_NUMBERS] = {0};
-    sup_collider *collider = &o->colliders[index];
+    float n[MAX_NUMBERS] = {0};
+    sup_collider *collider = &o->items[index];
     if (strncmp(text, "mesh:", 5) == 0 && text[5] != '\0') return load_mesh(o, session, text + 5, index);
     if (strncmp(text, "plane:", 6) == 0 && parse_numbers(text + 6, ",,:,,", 6, n))
         *collider = sup_collider_plane((sup_vec3){n[0], n[1], n[2]}, (sup_vec3){n[3], n[4], n[5]});
@@ -70,13 +71,13 @@ static int parse_shape(app_obstacles *o, app_session *session, const char *given
     else
         return fail_form(given);
     if (collider->shape == SUP_COLLIDER_PLANE && n[3] == 0.0f && n[4] == 0.0f && n[5] == 0.0f)
-        return app_usage("--collider %s: The second three numbers are the way out of the plane, not all 0.", given);
+        return app_usage("--collider %s: NX,NY,NZ is the plane normal and must not be zero.", given);
     if (collider->shape == SUP_COLLIDER_CAPSULE && !(collider->radius > 0.0f))
-        return app_usage("--collider %s: The radius must be above 0.", given);
+        return app_usage("--collider %s: The radius must be greater than 0.", given);
     return APP_DONE;
 }
 
-static int parse(app_obstacles *o, app_session *session, const sup_character *character, const char *given,
+static int parse(app_colliders *o, app_session *session, const sup_character *character, const char *given,
                  int32_t index)
 {
     char text[4096];
@@ -90,70 +91,72 @@ static int parse(app_obstacles *o, app_session *session, const sup_character *ch
         if (status != APP_DONE) return status;
     }
     int status = parse_shape(o, session, given, text, index);
-    if (status == APP_DONE) o->colliders[index].node = node;
+    if (status == APP_DONE) o->items[index].node = node;
     return status;
 }
 
-int app_obstacles_open(app_obstacles *obstacles, app_session *session, const sup_character *character,
+int app_colliders_open(app_colliders *colliders, app_session *session, const sup_character *character,
                        const app_texts *given)
 {
     int status = APP_DONE;
-    *obstacles = (app_obstacles){0};
+    *colliders = (app_colliders){0};
     if (given->count == 0) return APP_DONE;
-    obstacles->colliders = calloc((size_t)given->count, sizeof *obstacles->colliders);
-    obstacles->meshes = calloc((size_t)given->count, sizeof *obstacles->meshes);
-    if (obstacles->colliders == NULL || obstacles->meshes == NULL) {
+    colliders->items = calloc((size_t)given->count, sizeof *colliders->items);
+    colliders->meshes = calloc((size_t)given->count, sizeof *colliders->meshes);
+    if (colliders->items == NULL || colliders->meshes == NULL) {
         app_say("There is not enough memory for the colliders.");
         return APP_OTHER;
     }
     for (int i = 0; status == APP_DONE && i < given->count; i++) {
-        obstacles->count++;
-        status = parse(obstacles, session, character, given->items[i], i);
+        colliders->count++;
+        status = parse(colliders, session, character, given->items[i], i);
     }
     return status;
 }
 
-void app_obstacles_close(app_obstacles *obstacles)
+void app_colliders_close(app_colliders *colliders)
 {
-    for (int32_t i = 0; obstacles->meshes != NULL && i < obstacles->count; i++)
-        sup_character_destroy(obstacles->meshes[i]);
-    free(obstacles->meshes);
-    free(obstacles->colliders);
-    *obstacles = (app_obstacles){0};
+    for (int32_t i = 0; colliders->meshes != NULL && i < colliders->count; i++)
+        sup_character_destroy(colliders->meshes[i]);
+    free(colliders->meshes);
+    free(colliders->items);
+    *colliders = (app_colliders){0};
 }
 
-/* --- Pictures --- */
+/* --- Meshes for rendering --- */
 
 static void count_shape(const sup_collider *c, int32_t *vertices, int32_t *triangles)
 {
-    *vertices = c->shape == SUP_COLLIDER_MESH ? c->vertex_count : c->shape == SUP_COLLIDER_PLANE ? 4 : ROUND * ROUND;
+    *vertices = c->shape == SUP_COLLIDER_MESH    ? c->vertex_count
+                : c->shape == SUP_COLLIDER_PLANE ? 4
+                                                 : SEGMENTS * SEGMENTS;
     *triangles = c->shape == SUP_COLLIDER_MESH    ? c->triangle_count
                  : c->shape == SUP_COLLIDER_PLANE ? 2
-                                                  : 2 * ROUND * (ROUND - 1);
+                                                  : 2 * SEGMENTS * (SEGMENTS - 1);
 }
 
-/* Two unit vectors across `n`, which need not be one. */
-static void across(const float n[3], float u[3], float v[3])
+/* Two unit vectors perpendicular to `n`, which need not be normalized. */
+static void perpendiculars(const float n[3], float u[3], float v[3])
 {
-    int least = fabsf(n[0]) <= fabsf(n[1]) && fabsf(n[0]) <= fabsf(n[2]) ? 0 : fabsf(n[1]) <= fabsf(n[2]) ? 1 : 2;
+    int axis = fabsf(n[0]) <= fabsf(n[1]) && fabsf(n[0]) <= fabsf(n[2]) ? 0 : fabsf(n[1]) <= fabsf(n[2]) ? 1 : 2;
     float e[3] = {0, 0, 0};
-    e[least] = 1.0f;
+    e[axis] = 1.0f;
     float length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
     for (int k = 0; k < 3; k++)
         u[k] = n[(k + 1) % 3] * e[(k + 2) % 3] - n[(k + 2) % 3] * e[(k + 1) % 3];
-    float across_length = sqrtf(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+    float u_length = sqrtf(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
     for (int k = 0; k < 3; k++)
-        u[k] /= across_length;
+        u[k] /= u_length;
     for (int k = 0; k < 3; k++)
         v[k] = (n[(k + 1) % 3] * u[(k + 2) % 3] - n[(k + 2) % 3] * u[(k + 1) % 3]) / length;
 }
 
-static void show_plane(const sup_collider *c, float size, float *p, int32_t *t)
+static void mesh_plane(const sup_collider *c, float size, float *p, int32_t *t)
 {
     static const int32_t corners[6] = {0, 1, 2, 2, 1, 3};
     const float from[3] = {c->from.x, c->from.y, c->from.z};
     float n[3] = {c->to.x - c->from.x, c->to.y - c->from.y, c->to.z - c->from.z}, u[3], v[3];
-    across(n, u, v);
+    perpendiculars(n, u, v);
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < 3; k++)
             p[3 * i + k] =
@@ -161,39 +164,39 @@ static void show_plane(const sup_collider *c, float size, float *p, int32_t *t)
     memcpy(t, corners, sizeof corners);
 }
 
-/* Rings from one end to the other, half of them around each end. */
-static void show_capsule(const sup_collider *c, float *p, int32_t *t)
+/* Rings from one end to the other, half of them on each hemisphere. */
+static void mesh_capsule(const sup_collider *c, float *p, int32_t *t)
 {
     const float from[3] = {c->from.x, c->from.y, c->from.z}, to[3] = {c->to.x, c->to.y, c->to.z};
     float n[3] = {to[0] - from[0], to[1] - from[1], to[2] - from[2]}, u[3], v[3];
     float length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
     for (int k = 0; k < 3; k++)
         n[k] = length > 0.0f ? n[k] / length : (float)(k == 1);
-    across(n, u, v);
-    for (int i = 0; i < ROUND; i++) {
-        float polar = 3.14159265f * (float)i / (float)(ROUND - 1);
-        for (int j = 0; j < ROUND; j++) {
-            float turn = 6.28318531f * (float)j / (float)ROUND;
+    perpendiculars(n, u, v);
+    for (int i = 0; i < SEGMENTS; i++) {
+        float polar = 3.14159265f * (float)i / (float)(SEGMENTS - 1);
+        for (int j = 0; j < SEGMENTS; j++) {
+            float angle = 6.28318531f * (float)j / (float)SEGMENTS;
             for (int k = 0; k < 3; k++)
-                p[3 * (ROUND * i + j) + k] =
-                    (i < ROUND / 2 ? from[k] : to[k]) +
-                    c->radius * (-cosf(polar) * n[k] + sinf(polar) * (cosf(turn) * u[k] + sinf(turn) * v[k]));
-            if (i + 1 == ROUND) continue;
-            int32_t a = ROUND * i + j, b = ROUND * i + (j + 1) % ROUND;
-            const int32_t two[6] = {a, b, a + ROUND, a + ROUND, b, b + ROUND};
-            memcpy(t + 6 * (ROUND * i + j), two, sizeof two);
+                p[3 * (SEGMENTS * i + j) + k] =
+                    (i < SEGMENTS / 2 ? from[k] : to[k]) +
+                    c->radius * (-cosf(polar) * n[k] + sinf(polar) * (cosf(angle) * u[k] + sinf(angle) * v[k]));
+            if (i + 1 == SEGMENTS) continue;
+            int32_t a = SEGMENTS * i + j, b = SEGMENTS * i + (j + 1) % SEGMENTS;
+            const int32_t two[6] = {a, b, a + SEGMENTS, a + SEGMENTS, b, b + SEGMENTS};
+            memcpy(t + 6 * (SEGMENTS * i + j), two, sizeof two);
         }
     }
 }
 
-static void show_one(const sup_collider *c, const sup_mat34 *nodes, float size, int32_t base, int32_t vertices,
-                     int32_t triangles, float *p, int32_t *t)
+static void mesh_collider(const sup_collider *c, const sup_mat34 *nodes, float size, int32_t base, int32_t vertices,
+                          int32_t triangles, float *p, int32_t *t)
 {
     sup_mat34 world = c->node >= 0 && nodes != NULL ? sup_mat34_multiply(nodes[c->node], c->place) : c->place;
     if (c->shape == SUP_COLLIDER_PLANE)
-        show_plane(c, size, p, t);
+        mesh_plane(c, size, p, t);
     else if (c->shape == SUP_COLLIDER_CAPSULE)
-        show_capsule(c, p, t);
+        mesh_capsule(c, p, t);
     else {
         memcpy(p, c->positions, 3 * (size_t)vertices * sizeof *p);
         memcpy(t, c->triangles, 3 * (size_t)triangles * sizeof *t);
@@ -206,12 +209,12 @@ static void show_one(const sup_collider *c, const sup_mat34 *nodes, float size, 
         t[i] += base;
 }
 
-bool app_obstacles_show(const app_obstacles *obstacles, const sup_mat34 *nodes, float size, app_obstacle_mesh *mesh)
+bool app_colliders_mesh(const app_colliders *colliders, const sup_mat34 *nodes, float size, app_collider_mesh *mesh)
 {
-    *mesh = (app_obstacle_mesh){0};
-    for (int32_t i = 0; i < obstacles->count; i++) {
+    *mesh = (app_collider_mesh){0};
+    for (int32_t i = 0; i < colliders->count; i++) {
         int32_t vertices, triangles;
-        count_shape(&obstacles->colliders[i], &vertices, &triangles);
+        count_shape(&colliders->items[i], &vertices, &triangles);
         mesh->vertex_count += vertices;
         mesh->triangle_count += triangles;
     }
@@ -219,11 +222,11 @@ bool app_obstacles_show(const app_obstacles *obstacles, const sup_mat34 *nodes, 
     mesh->triangles = calloc((size_t)mesh->triangle_count + 1, 3 * sizeof(int32_t));
     if (mesh->positions == NULL || mesh->triangles == NULL) return false;
     int32_t vertex = 0, triangle = 0;
-    for (int32_t i = 0; i < obstacles->count; i++) {
+    for (int32_t i = 0; i < colliders->count; i++) {
         int32_t vertices, triangles;
-        count_shape(&obstacles->colliders[i], &vertices, &triangles);
-        show_one(&obstacles->colliders[i], nodes, size, vertex, vertices, triangles,
-                 mesh->positions + 3 * (size_t)vertex, mesh->triangles + 3 * (size_t)triangle);
+        count_shape(&colliders->items[i], &vertices, &triangles);
+        mesh_collider(&colliders->items[i], nodes, size, vertex, vertices, triangles,
+                      mesh->positions + 3 * (size_t)vertex, mesh->triangles + 3 * (size_t)triangle);
         vertex += vertices;
         triangle += triangles;
     }

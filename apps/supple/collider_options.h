@@ -1,29 +1,29 @@
-/* collider_options.h - what --collider asks for: things in the way of the skin, for the library and for pictures. */
-#ifndef APP_OBSTACLES_H
-#define APP_OBSTACLES_H
+/* collider_options.h - parses --collider; meshes the colliders for rendering. */
+#ifndef APP_COLLIDER_OPTIONS_H
+#define APP_COLLIDER_OPTIONS_H
 
 #include "options.h"
 
-/* Everything that the colliders point at lives here. */
-typedef struct app_obstacles {
+/* The colliders and the memory that they point to. */
+typedef struct app_colliders {
     int32_t count;
-    sup_collider *colliders; /* [count] */
-    sup_character **meshes;  /* [count] of mesh:FILE, else NULL */
-} app_obstacles;
+    sup_collider *items;    /* [count] */
+    sup_character **meshes; /* [count] the file of mesh:FILE, else NULL */
+} app_colliders;
 
-/* Every text of `given` as a collider of `character`. APP_DONE or an exit status after its sentence; close is due in
- * either case. */
-int app_obstacles_open(app_obstacles *obstacles, app_session *session, const sup_character *character,
+/* Parses every --collider of `given` for `character`. Returns APP_DONE, or prints a message and returns an exit status.
+ * Call app_colliders_close in either case. */
+int app_colliders_open(app_colliders *colliders, app_session *session, const sup_character *character,
                        const app_texts *given);
-void app_obstacles_close(app_obstacles *obstacles);
+void app_colliders_close(app_colliders *colliders);
 
-/* Triangles that show the obstacles: a plane as a square of about `size`. Where the nodes are is `nodes`. Returns false
- * when memory ran out; the arrays are to free(). */
-typedef struct app_obstacle_mesh {
+/* Triangle mesh of all colliders; a plane becomes a square with side `size`. `nodes` holds the node transforms. Returns
+ * false when out of memory. free() the arrays. */
+typedef struct app_collider_mesh {
     int32_t vertex_count, triangle_count;
     float *positions;   /* [vertex_count*3] world */
     int32_t *triangles; /* [triangle_count*3] */
-} app_obstacle_mesh;
-bool app_obstacles_show(const app_obstacles *obstacles, const sup_mat34 *nodes, float size, app_obstacle_mesh *mesh);
+} app_collider_mesh;
+bool app_colliders_mesh(const app_colliders *colliders, const sup_mat34 *nodes, float size, app_collider_mesh *mesh);
 
 #endif

@@ -1,166 +1,169 @@
-/* job.h - what a verb works on: a character, the motion that plays, the method and its settings, the frames. */
-#ifndef APP_TAKE_H
-#define APP_TAKE_H
+/* job.h - the input of a verb: character, animation, method with its parameters, frame range. */
+#ifndef APP_JOB_H
+#define APP_JOB_H
 
 #include "collider_options.h"
 
 enum { APP_PARAM_LIMIT = 64 };
 
-/* What the command line says. A verb's own values begin with one of these, named `take`, and its table has those of the
- * rows below that it knows. */
-typedef struct app_take_values {
+/* Values of the shared command line options. The values struct of a verb starts with a member of this type named `job`;
+ * its option table lists the APP_JOB_* rows that the verb supports. */
+typedef struct app_job_values {
     const char *input, *method, *settings, *model, *setup, *clip, *motion, *map, *skeleton, *frames;
     double fps;
     app_texts set, paint, colliders;
     int weights, threads;
     bool json, quiet;
-} app_take_values;
+} app_job_values;
 
 extern const char *const app_weight_choices[];
 
-#define APP_TAKE_AT(type, field) offsetof(type, take.field)
-#define APP_TAKE_INPUT(type)                                                                  \
-    {                                                                                         \
-        .kind = APP_POSITIONAL, .name = "INPUT", .offset = APP_TAKE_AT(type, input),          \
-        .help = "character file, mesh with --skeleton, .ini, or scene:NAME ('supple scenes')" \
+#define APP_JOB_AT(type, field) offsetof(type, job.field)
+#define APP_JOB_INPUT(type)                                                                       \
+    {                                                                                             \
+        .kind = APP_POSITIONAL, .name = "INPUT", .offset = APP_JOB_AT(type, input),               \
+        .help = "character file, mesh with --skeleton, .ini, or scene:NAME (see 'supple scenes')" \
     }
-#define APP_TAKE_METHOD(type)                                                                                       \
-    {                                                                                                               \
-        .kind = APP_TEXT, .name = "method", .letter = 'm', .argument = "NAME", .offset = APP_TAKE_AT(type, method), \
-        .help = "skinning method ('supple methods'); projective when not given"                                     \
+#define APP_JOB_METHOD_DEFAULT(type, default_name)                                                                 \
+    {                                                                                                              \
+        .kind = APP_TEXT, .name = "method", .letter = 'm', .argument = "NAME", .offset = APP_JOB_AT(type, method), \
+        .help = "skinning method (see 'supple methods'); default: " default_name                                   \
     }
-#define APP_TAKE_SET(type)                                                                                          \
-    {                                                                                                               \
-        .kind = APP_MANY, .name = "set", .letter = 's', .argument = "NAME=VALUE", .offset = APP_TAKE_AT(type, set), \
-        .help = "a parameter of the method; may be given again"                                                     \
+#define APP_JOB_METHOD(type) APP_JOB_METHOD_DEFAULT(type, "projective")
+#define APP_JOB_SET(type)                                                                                          \
+    {                                                                                                              \
+        .kind = APP_MANY, .name = "set", .letter = 's', .argument = "NAME=VALUE", .offset = APP_JOB_AT(type, set), \
+        .help = "set a parameter of the method; repeatable"                                                        \
     }
-#define APP_TAKE_SETTINGS(type)                                                                          \
-    {                                                                                                    \
-        .kind = APP_TEXT, .name = "settings", .argument = "FILE", .offset = APP_TAKE_AT(type, settings), \
-        .help = "method, parameters and paint from JSON that Supple Studio saved; --set goes on top"     \
+#define APP_JOB_SETTINGS(type)                                                                          \
+    {                                                                                                   \
+        .kind = APP_TEXT, .name = "settings", .argument = "FILE", .offset = APP_JOB_AT(type, settings), \
+        .help = "read method, parameters and painted maps from a Supple Studio file; --set overrides"   \
     }
-#define APP_TAKE_PAINT(type)                                                                                    \
+#define APP_JOB_PAINT(type)                                                                                     \
     {                                                                                                           \
-        .kind = APP_MANY, .name = "paint", .argument = "MAP=WHERE[*VALUE]", .offset = APP_TAKE_AT(type, paint), \
-        .help = "a map of the method; sphere:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all, file:PATH"        \
+        .kind = APP_MANY, .name = "paint", .argument = "MAP=REGION[*VALUE]", .offset = APP_JOB_AT(type, paint), \
+        .help = "paint a map: sphere:JOINT:RADIUS[:BORDER], joint:NAME, primitive:NAME, all, file:PATH"         \
     }
-#define APP_TAKE_SETUP(type)                                                                       \
-    {                                                                                              \
-        .kind = APP_TEXT, .name = "setup", .argument = "FILE", .offset = APP_TAKE_AT(type, setup), \
-        .help = "operators, controllers and muscles for implicit, a line each: see its page"       \
+#define APP_JOB_SETUP(type)                                                                             \
+    {                                                                                                   \
+        .kind = APP_TEXT, .name = "setup", .argument = "FILE", .offset = APP_JOB_AT(type, setup),       \
+        .help = "operators, controllers and muscles of the method implicit (see SETUP in 'man supple')" \
     }
-#define APP_TAKE_MODEL(type)                                                                       \
-    {                                                                                              \
-        .kind = APP_TEXT, .name = "model", .argument = "FILE", .offset = APP_TAKE_AT(type, model), \
-        .help = "what 'supple bind' made of the same input: nothing is bound again"                \
+#define APP_JOB_MODEL(type)                                                                       \
+    {                                                                                             \
+        .kind = APP_TEXT, .name = "model", .argument = "FILE", .offset = APP_JOB_AT(type, model), \
+        .help = "use a model that 'supple bind' wrote for the same input; skips the bind"         \
     }
-#define APP_TAKE_COLLIDER(type)                                                                              \
-    {                                                                                                        \
-        .kind = APP_MANY, .name = "collider", .argument = "THING", .offset = APP_TAKE_AT(type, colliders),   \
-        .help = "plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R, mesh:FILE; @NODE: it follows it" \
+#define APP_JOB_COLLIDER(type)                                                                                \
+    {                                                                                                         \
+        .kind = APP_MANY, .name = "collider", .argument = "COLLIDER", .offset = APP_JOB_AT(type, colliders),  \
+        .help = "plane:X,Y,Z:NX,NY,NZ, sphere:X,Y,Z:R, capsule:X,Y,Z:X,Y,Z:R or mesh:FILE; @NODE attaches it" \
     }
-#define APP_TAKE_CLIP(type)                                                                                           \
-    {                                                                                                                 \
-        .kind = APP_TEXT, .name = "clip", .letter = 'c', .argument = "NAME|INDEX", .offset = APP_TAKE_AT(type, clip), \
-        .help = "which motion of the file plays ('supple info'); else the first"                                      \
-    }
-#define APP_TAKE_MOTION(type)                                                                        \
-    {                                                                                                \
-        .kind = APP_TEXT, .name = "motion", .argument = "FILE", .offset = APP_TAKE_AT(type, motion), \
-        .help = "a motion from another file: .bvh, .anim, or a character with a clip"                \
-    }
-#define APP_TAKE_MAP(type)                                                                     \
-    {                                                                                          \
-        .kind = APP_TEXT, .name = "map", .argument = "FILE", .offset = APP_TAKE_AT(type, map), \
-        .help = "joint names for --motion, a line each: my_joint = its_joint"                  \
-    }
-#define APP_TAKE_SKELETON(type)                                                                          \
-    {                                                                                                    \
-        .kind = APP_TEXT, .name = "skeleton", .argument = "FILE", .offset = APP_TAKE_AT(type, skeleton), \
-        .help = "a .skel or .bvh for a mesh without one"                                                 \
-    }
-#define APP_TAKE_FPS(type)                                                                                           \
+#define APP_JOB_CLIP(type)                                                                                           \
     {                                                                                                                \
-        .kind = APP_NUMBER, .name = "fps", .argument = "NUMBER", .offset = APP_TAKE_AT(type, fps), .minimum = 0.001, \
-        .maximum = 10000.0, .help = "frames per second; 30 when not given"                                           \
+        .kind = APP_TEXT, .name = "clip", .letter = 'c', .argument = "NAME|INDEX", .offset = APP_JOB_AT(type, clip), \
+        .help = "animation clip of the input (see 'supple info'); default: the first"                                \
     }
-#define APP_TAKE_FRAMES(type)                                                                       \
+#define APP_JOB_MOTION(type)                                                                        \
     {                                                                                               \
-        .kind = APP_TEXT, .name = "frames", .argument = "A:B", .offset = APP_TAKE_AT(type, frames), \
-        .help = "only frames A to B, both included, counted from 0; A: and :B work"                 \
+        .kind = APP_TEXT, .name = "motion", .argument = "FILE", .offset = APP_JOB_AT(type, motion), \
+        .help = "animation from another file: .bvh, .anim, or a character with a clip"              \
     }
-#define APP_TAKE_WEIGHTS(type)                                                                            \
-    {                                                                                                     \
-        .kind = APP_CHOICE, .name = "weights", .argument = "HOW", .offset = APP_TAKE_AT(type, weights),   \
-        .choices = app_weight_choices, .help = "auto (the file's, else heat), file, nearest, heat, rigid" \
-    }
-#define APP_TAKE_THREADS(type)                                                                                      \
-    {                                                                                                               \
-        .kind = APP_WHOLE, .name = "threads", .letter = 'j', .argument = "N", .offset = APP_TAKE_AT(type, threads), \
-        .minimum = 0, .maximum = 1024,                                                                              \
-        .help = "0 or not given: as many as the machine has; same result for any number"                            \
-    }
-#define APP_TAKE_JSON(type)                                                  \
-    {                                                                        \
-        .kind = APP_FLAG, .name = "json", .offset = APP_TAKE_AT(type, json), \
-        .help = "the result as one JSON object on stdout"                    \
-    }
-#define APP_TAKE_QUIET(type)                                                                  \
+#define APP_JOB_MAP(type)                                                                     \
     {                                                                                         \
-        .kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = APP_TAKE_AT(type, quiet), \
-        .help = "no progress and no result line"                                              \
+        .kind = APP_TEXT, .name = "map", .argument = "FILE", .offset = APP_JOB_AT(type, map), \
+        .help = "joint name map for --motion, one per line: my_joint = its_joint"             \
+    }
+#define APP_JOB_SKELETON(type)                                                                          \
+    {                                                                                                   \
+        .kind = APP_TEXT, .name = "skeleton", .argument = "FILE", .offset = APP_JOB_AT(type, skeleton), \
+        .help = "skeleton for a mesh file: .skel or .bvh"                                               \
+    }
+#define APP_JOB_FPS(type)                                                                                           \
+    {                                                                                                               \
+        .kind = APP_NUMBER, .name = "fps", .argument = "NUMBER", .offset = APP_JOB_AT(type, fps), .minimum = 0.001, \
+        .maximum = 10000.0, .help = "frames per second; default: 30"                                                \
+    }
+#define APP_JOB_FRAMES(type)                                                                       \
+    {                                                                                              \
+        .kind = APP_TEXT, .name = "frames", .argument = "A:B", .offset = APP_JOB_AT(type, frames), \
+        .help = "frame range A to B, inclusive, from 0; A: and :B are open ranges"                 \
+    }
+#define APP_JOB_WEIGHTS(type)                                                                             \
+    {                                                                                                     \
+        .kind = APP_CHOICE, .name = "weights", .argument = "SOURCE", .offset = APP_JOB_AT(type, weights), \
+        .choices = app_weight_choices,                                                                    \
+        .help = "skinning weights: auto (from the file, else heat), file, nearest, heat or rigid"         \
+    }
+#define APP_JOB_THREADS(type)                                                                                      \
+    {                                                                                                              \
+        .kind = APP_WHOLE, .name = "threads", .letter = 'j', .argument = "N", .offset = APP_JOB_AT(type, threads), \
+        .minimum = 0, .maximum = 1024,                                                                             \
+        .help = "number of threads; 0 (default): one per core. Does not change the result"                         \
+    }
+#define APP_JOB_JSON(type)                                                                                     \
+    {                                                                                                          \
+        .kind = APP_FLAG, .name = "json", .offset = APP_JOB_AT(type, json), .help = "print the result as JSON" \
+    }
+#define APP_JOB_QUIET(type)                                                                  \
+    {                                                                                        \
+        .kind = APP_FLAG, .name = "quiet", .letter = 'q', .offset = APP_JOB_AT(type, quiet), \
+        .help = "print no progress and no result"                                            \
     }
 
-/* Rows that stand together in most verbs: how the skin is made; which motion plays; the motion and what goes with it. */
-#define APP_TAKE_HOW(type) \
-    APP_TAKE_METHOD(type), APP_TAKE_SET(type), APP_TAKE_SETTINGS(type), APP_TAKE_PAINT(type), APP_TAKE_SETUP(type)
-#define APP_TAKE_WHICH_MOTION(type) APP_TAKE_CLIP(type), APP_TAKE_MOTION(type), APP_TAKE_MAP(type)
-#define APP_TAKE_PLAY(type)                                                                           \
-    APP_TAKE_WHICH_MOTION(type), APP_TAKE_SKELETON(type), APP_TAKE_FPS(type), APP_TAKE_WEIGHTS(type), \
-        APP_TAKE_THREADS(type), APP_TAKE_QUIET(type)
+/* Groups of rows: the skinning method, the animation, and the animation with everything that playback needs. */
+#define APP_JOB_SKINNING_DEFAULT(type, method_name)                                                            \
+    APP_JOB_METHOD_DEFAULT(type, method_name), APP_JOB_SET(type), APP_JOB_SETTINGS(type), APP_JOB_PAINT(type), \
+        APP_JOB_SETUP(type)
+#define APP_JOB_SKINNING(type) APP_JOB_SKINNING_DEFAULT(type, "projective")
+#define APP_JOB_ANIMATION(type) APP_JOB_CLIP(type), APP_JOB_MOTION(type), APP_JOB_MAP(type)
+#define APP_JOB_PLAYBACK(type)                                                                                        \
+    APP_JOB_ANIMATION(type), APP_JOB_SKELETON(type), APP_JOB_FPS(type), APP_JOB_WEIGHTS(type), APP_JOB_THREADS(type), \
+        APP_JOB_QUIET(type)
 
-/* The same, found and loaded. */
-typedef struct app_take {
-    const app_take_values *values;
+/* The same, resolved and loaded. */
+typedef struct app_job {
+    const app_job_values *values;
     app_session session;
     const sup_method *method;
     double params[APP_PARAM_LIMIT];
-    sup_settings *settings; /* of --settings, or NULL */
-    sup_model *model;       /* of --model, or NULL */
-    char *setup;            /* of --setup, or NULL */
+    sup_settings *settings; /* from --settings, or NULL */
+    sup_model *model;       /* from --model, or NULL */
+    char *setup;            /* from --setup, or NULL */
     size_t setup_size;
     sup_character *character;
-    app_obstacles obstacles;
+    app_colliders colliders;
     sup_joint_map *map;
     sup_clip *motion;
-    const sup_clip *clip;            /* of the character, or the motion; NULL = the rest pose */
-    int32_t frame_count;             /* of the whole motion */
-    int32_t first_frame, last_frame; /* those asked for, both included */
-} app_take;
+    const sup_clip *clip;            /* of the character, or `motion`; NULL: the rest pose */
+    int32_t frame_count;             /* of the whole animation */
+    int32_t first_frame, last_frame; /* the requested range, inclusive */
+} app_job;
 
-/* APP_DONE or an exit status after its sentence; app_take_close is due in either case. */
-int app_take_open(app_take *take, const app_take_values *values);
-void app_take_close(app_take *take);
+/* Returns APP_DONE, or prints a message and returns an exit status. Call app_job_close in either case. */
+int app_job_open(app_job *job, const app_job_values *values);
+void app_job_close(app_job *job);
 
-/* A method and its parameters from names; NULL is the default method, the first. Every NAME=VALUE of `set` must be the method's. */
+/* Finds a method by name (NULL: the default, the first) and applies every NAME=VALUE of `set` to its parameters. */
 int app_choose_method(const char *name, const app_texts *set, const sup_method **method, double *params);
-/* Whether the method is the default one, which nobody asked for: a character that it refuses is skinned by linear. */
-bool app_take_is_default(const app_take *take);
-/* The rig as --weights asks for it. */
-sup_rig_def app_take_rig_def(const app_take_values *values);
-/* The pose of a frame of the motion; the rest pose when there is none. */
-sup_result app_take_pose(const app_take *take, int32_t frame, sup_pose *pose);
-/* "A:B", "A:", ":B" or "A", whole numbers from 0; *last is -1 where it is open. */
+/* True when the method is the implicit default: then linear replaces it for a character that it cannot bind. */
+bool app_job_is_default(const app_job *job);
+/* The rig def with the weight source of --weights. */
+sup_rig_def app_job_rig_def(const app_job_values *values);
+/* The pose at a frame of the animation; the rest pose without one. */
+sup_result app_job_pose(const app_job *job, int32_t frame, sup_pose *pose);
+/* Parses "A:B", "A:", ":B" or "A", integers from 0; *last is -1 for an open range. */
 bool app_parse_frames(const char *text, int32_t *first, int32_t *last);
 
-/* A sentence when there is a --setup and none of the methods takes one. */
-int app_setup_check(const app_take_values *values, const sup_method *const *methods, int32_t count);
-/* The setup goes to methods that take one. */
-void app_setup_give(const app_take *take, const sup_method *method, sup_bind_def *def);
-/* All bytes of a file, to be freed, and a zero after them; NULL when it cannot be read. */
+/* Fails with a message when --setup is given and no method accepts one. */
+int app_setup_check(const app_job_values *values, const sup_method *const *methods, int32_t count);
+/* Passes the setup to `def` if the method accepts one. */
+void app_setup_apply(const app_job *job, const sup_method *method, sup_bind_def *def);
+/* Reads a whole file, zero-terminated; free() the result. NULL when it cannot be read. */
 char *app_read_file(const char *path, size_t *size);
 
-/* Whether the path ends, without regard to case, in one of the NULL-terminated endings (no dot): its index, or -1. */
+/* Index of the file extension of `path` in the NULL-terminated `endings` (no dot, case-insensitive), or -1. */
 int app_ending(const char *path, const char *const *endings);
 
 #endif

@@ -1,9 +1,9 @@
-/* json_out.c - JSON on stdout. */
+/* json_out.c - JSON writer. */
 #include "json_out.h"
 
 #include <math.h>
 
-/* Bytes of the UTF-8 sequence at `s`, 0 when it is none (overlong, surrogate, cut short). */
+/* Length in bytes of the UTF-8 sequence at `s`; 0 when invalid (overlong, surrogate, truncated). */
 static int utf8_length(const unsigned char *s)
 {
     if (s[0] < 0x80) return 1;

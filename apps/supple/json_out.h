@@ -1,4 +1,4 @@
-/* json_out.h - JSON on stdout: one object, indented, valid UTF-8 whatever the names in the file are. */
+/* json_out.h - JSON writer: one indented object; replaces invalid UTF-8 in names. */
 #ifndef APP_JSON_OUT_H
 #define APP_JSON_OUT_H
 
@@ -9,7 +9,7 @@
 typedef struct app_json {
     FILE *file;
     int depth;
-    bool empty; /* nothing in the innermost object or array yet */
+    bool empty; /* the innermost object or array is empty so far */
 } app_json;
 
 /* `key` is NULL inside arrays and for the outermost object. */
@@ -22,9 +22,9 @@ void app_json_integer(app_json *json, const char *key, int64_t value);
 void app_json_number(app_json *json, const char *key, double value); /* non-finite: null */
 void app_json_boolean(app_json *json, const char *key, bool value);
 void app_json_null(app_json *json, const char *key);
-/* An index, null when it is -1. */
+/* An index; null when -1. */
 void app_json_index(app_json *json, const char *key, int32_t index);
-/* Three numbers, or as many as there are, on one line. */
+/* 3 or `count` numbers on one line. */
 void app_json_vector(app_json *json, const char *key, const double values[3]);
 void app_json_numbers(app_json *json, const char *key, const double *values, int32_t count);
 

@@ -1,11 +1,11 @@
-/* machine.c - what a time was measured on. */
+/* machine.c - describes the machine that times are measured on. */
 #include "app.h"
 
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The value of the first line "model name : ..." of /proc/cpuinfo; the architecture where there is none. */
+/* The value of the first line "model name : ..." of /proc/cpuinfo, else `default_value`. */
 static void find_processor(char *text, size_t size, const char *default_value)
 {
     char line[400];

@@ -1,4 +1,4 @@
-/* main.c - the supple program: picks the verb. */
+/* main.c - the supple program: dispatches to the verb. */
 #include "app.h"
 #include "options.h"
 
@@ -20,40 +20,41 @@ typedef struct verb_entry {
 static int refuse_picture(int argc, char **argv)
 {
     (void)argc;
-    app_say("%s: This build makes no pictures: install libembree-dev and libpng-dev and build again.", argv[0]);
+    app_say("%s: This build has no renderer: install libembree-dev and libpng-dev and build again.", argv[0]);
     return APP_OTHER;
 }
 #endif
 
 static const verb_entry verbs[] = {
-    {"info", "FILE [--json]", "What is in a character file, and what is wrong with it.", app_command_info},
-    {"bake", "INPUT -o OUTPUT", "Plays a motion on a character and writes the skinned result.", app_command_bake},
-    {"bind", "INPUT -o MODEL", "Makes a method's model of a character once, for bakes to come.", app_command_bind},
-    {"rig", "INPUT -o OUTPUT", "A character with skeleton and weights as a GLB that any program skins.",
-     app_command_rig},
-    {"render", "INPUT -o OUTPUT", "A picture of a character, or a film of its motion.",
+    {"info", "FILE [--json]", "Print the contents of a character file and its defects.", app_command_info},
+    {"bake", "INPUT -o OUTPUT", "Skin an animation and write the vertex positions of all frames.", app_command_bake},
+    {"bind", "INPUT -o MODEL", "Precompute the model of a method, for bake --model and engines.", app_command_bind},
+    {"rig", "INPUT -o OUTPUT", "Write a GLB with skeleton and skinning weights.", app_command_rig},
+    {"render", "INPUT -o OUTPUT", "Render an image of a character, or a video of its animation.",
      PICTURE_VERB(app_command_render)},
-    {"compare", "INPUT -o SHEET", "Methods side by side, with times and measures.", PICTURE_VERB(app_command_compare)},
-    {"slice", "INPUT --joint J", "The field of a skin in a plane, as iso-lines.", PICTURE_VERB(app_command_slice)},
-    {"measure", "INPUT CACHE", "Judges a baked motion by numbers.", app_command_measure},
-    {"report", "INPUT -o PAGE", "A page with pictures, plots and tables of the methods.",
+    {"compare", "INPUT -o SHEET", "Render several methods side by side, with times and metrics.",
+     PICTURE_VERB(app_command_compare)},
+    {"slice", "INPUT --joint J", "Plot iso-lines of the implicit skin field in a plane.",
+     PICTURE_VERB(app_command_slice)},
+    {"measure", "INPUT CACHE", "Compute quality metrics of a baked animation.", app_command_measure},
+    {"report", "INPUT -o PAGE", "Write an HTML page that compares methods: images, plots, tables.",
      PICTURE_VERB(app_command_report)},
-    {"bench", "[INPUT]", "How fast the methods are, beside a scalar reference.", app_command_bench},
-    {"anatomy", "VERB ...", "Bones, muscles and fat inside a skin: template, train, fit, grow.", app_command_anatomy},
-    {"studio", "[options]", "A page in the browser where every method moves your character.", app_command_studio},
-    {"methods", "[--json]", "The skinning methods and their parameters.", app_command_methods},
-    {"scenes", "[--json]", "The built-in characters.", app_command_scenes},
+    {"bench", "[INPUT]", "Time the methods against a scalar reference.", app_command_bench},
+    {"anatomy", "VERB ...", "Fit bones, muscles and fat inside a skin.", app_command_anatomy},
+    {"studio", "[options]", "Open Supple Studio, the interactive viewer, in the browser.", app_command_studio},
+    {"methods", "[--json]", "List the skinning methods and their parameters.", app_command_methods},
+    {"scenes", "[--json]", "List the built-in characters.", app_command_scenes},
 };
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
 static int print_help(void)
 {
-    printf("Supple %d.%d.%d: a skin mesh and a skeleton in, skinned motion out.\n\n"
+    printf("Supple %d.%d.%d: character skinning. Input: a mesh and an animated skeleton; output: the deformed mesh.\n\n"
            "Usage: supple VERB [arguments]\n\n",
            SUPPLE_VERSION_MAJOR, SUPPLE_VERSION_MINOR, SUPPLE_VERSION_PATCH);
     for (int i = 0; i < VERB_COUNT; i++)
         printf("  %-8s %-16s %s\n", verbs[i].name, verbs[i].usage, verbs[i].summary);
-    printf("\n'supple VERB --help' explains a verb; 'man supple' has it all.\n\n"
+    printf("\n'supple VERB --help' lists the options of a verb; 'man supple' is the reference.\n\n"
            "Try:\n"
            "  supple bake scene:human -o human.glb\n"
            "  supple info human.glb\n"
@@ -74,7 +75,7 @@ static int unknown_verb(const char *name)
     for (int i = 0; i < VERB_COUNT; i++)
         names[i] = verbs[i].name;
     const char *nearest = app_nearest(name, names, VERB_COUNT);
-    if (nearest != NULL) return app_usage("There is no verb '%s'; did you mean '%s'?", name, nearest);
+    if (nearest != NULL) return app_usage("Unknown verb '%s'; did you mean '%s'?", name, nearest);
     char list[300] = "";
     for (int i = 0; i < VERB_COUNT; i++) {
         size_t length = strlen(list);
@@ -84,7 +85,7 @@ static int unknown_verb(const char *name)
                                        : ", ",
                  names[i]);
     }
-    return app_usage("There is no verb '%s'; there are %s ('supple --help').", name, list);
+    return app_usage("Unknown verb '%s'. The verbs are %s ('supple --help').", name, list);
 }
 
 static int run_verb(int argc, char **argv)
@@ -96,7 +97,7 @@ static int run_verb(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-    if (argc < 2) return app_usage("Say what to do: supple VERB [arguments]; 'supple --help' lists the verbs.");
+    if (argc < 2) return app_usage("No verb given: supple VERB [arguments]; 'supple --help' lists the verbs.");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) return print_version();
     if (strcmp(argv[1], "help") == 0) {
@@ -104,12 +105,13 @@ static int run(int argc, char **argv)
         char *help[] = {argv[2], (char[]){"--help"}, NULL};
         return run_verb(2, help);
     }
-    if (argv[1][0] == '-') return app_usage("There is no option %s before a verb; see 'supple --help'.", argv[1]);
+    if (argv[1][0] == '-')
+        return app_usage("Unknown option %s; options follow the verb, see 'supple --help'.", argv[1]);
     return run_verb(argc - 1, argv + 1);
 }
 
-/* A closed stdin, stdout or stderr would give its number to the next file that is opened, and messages would be
- * written into that file. */
+/* A closed stdin, stdout or stderr would give its descriptor to the next opened file, and messages would be written
+ * into that file. */
 static void fill_standard_descriptors(void)
 {
     for (int descriptor = 0; descriptor < 3; descriptor++)
@@ -119,7 +121,7 @@ static void fill_standard_descriptors(void)
 int main(int argc, char **argv)
 {
     fill_standard_descriptors();
-    /* A reader that goes away must not cost the output file; a file-size limit must end in a sentence. */
+    /* A closed pipe must not abort the bake; exceeding a file-size limit must end in an error message. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     return app_finish_stdout(run(argc, argv));

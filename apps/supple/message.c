@@ -1,4 +1,4 @@
-/* message.c - words for people: errors as one sentence, numbers that read well, the nearest name to a wrong one. */
+/* message.c - error messages, number formatting, and the closest name for a misspelled one. */
 #include "app.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static int exit_status(sup_result result, app_phase phase)
     return APP_OTHER;
 }
 
-/* What to do, for the kinds of failure whose messages cannot know it. */
+/* Advice for errors whose message contains none. */
 static const char *advice(const sup_error *error, app_phase phase)
 {
     if (error->result == SUP_ERROR_FORMAT && strstr(error->message, "xport") == NULL &&
@@ -86,19 +86,20 @@ static const char *advice(const sup_error *error, app_phase phase)
         return " Copy or export the file again.";
     bool is_plain = strcmp(error->id, "file.folder") != 0 && strcmp(error->id, "file.special") != 0;
     if (error->result == SUP_ERROR_IO && is_plain)
-        return phase == APP_PHASE_LOAD ? " Check its path and permissions." : " Make room or choose another place.";
-    return error->result == SUP_ERROR_MEMORY ? " Close other programs or take a smaller character." : "";
+        return phase == APP_PHASE_LOAD ? " Check its path and permissions."
+                                       : " Free disk space or choose another path.";
+    return error->result == SUP_ERROR_MEMORY ? " Close other programs or use a smaller character." : "";
 }
 
-int app_fail(const sup_error *error, app_phase phase, const char *place)
+int app_fail(const sup_error *error, app_phase phase, const char *path)
 {
     const char *where = error->where, *message = error->message, *hint = advice(error, phase);
     if (where[0] == '\0')
-        app_say("%s: %s%s", place, message, hint);
-    else if (strstr(where, place) != NULL)
+        app_say("%s: %s%s", path, message, hint);
+    else if (strstr(where, path) != NULL)
         app_say("%s: %s%s", where, message, hint);
     else
-        app_say("%s: %s: %s%s", place, where, message, hint);
+        app_say("%s: %s: %s%s", path, where, message, hint);
     return exit_status(error->result, phase);
 }
 
@@ -138,9 +139,9 @@ int app_finish_stdout(int status)
 {
     bool failed_before = ferror(stdout) != 0;
     clearerr(stdout);
-    if (failed_before) fputc('\n', stdout); /* asks again, for the reason */
+    if (failed_before) fputc('\n', stdout); /* write again to get errno */
     if (fflush(stdout) == 0 || errno == EPIPE) return status;
-    app_say("standard output: The report cannot be written: %s.", strerror(errno));
+    app_say("standard output: The output cannot be written: %s.", strerror(errno));
     return status != APP_DONE ? status : APP_OTHER;
 }
 
@@ -155,7 +156,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Levenshtein distance without regard to case, a swap of neighbours counting as one. */
+/* Case-insensitive Damerau-Levenshtein distance (a swap of adjacent letters counts as one edit). */
 static int distance(const char *a, const char *b)
 {
     int rows[3][NAME_LIMIT + 1];

@@ -1,42 +1,42 @@
-/* metrics.c - the measures of a motion for people and programs. */
+/* metrics.c - quality metrics of an animation as text and JSON. */
 #include "metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-sup_mat34 *app_judge_nodes(const app_take *take, int32_t first, int32_t count)
+sup_mat34 *app_metrics_nodes(const app_job *job, int32_t first, int32_t count)
 {
-    int32_t node_count = take->character->node_count;
+    int32_t node_count = job->character->node_count;
     sup_mat34 *nodes = calloc((size_t)count * (size_t)node_count + 1, sizeof *nodes);
     sup_pose *pose = NULL;
     sup_error error = {0};
-    bool done = nodes != NULL && sup_pose_create(&take->session.context, take->character, &pose, &error) == SUP_OK;
+    bool done = nodes != NULL && sup_pose_create(&job->session.context, job->character, &pose, &error) == SUP_OK;
     for (int32_t f = 0; done && f < count; f++) {
-        done = app_take_pose(take, first + f, pose) == SUP_OK;
+        done = app_job_pose(job, first + f, pose) == SUP_OK;
         if (node_count > 0)
             memcpy(nodes + (size_t)f * (size_t)node_count, pose->world, (size_t)node_count * sizeof *nodes);
     }
     sup_pose_destroy(pose);
     if (done) return nodes;
-    app_say("There is not enough memory for the poses of the motion.");
+    app_say("Out of memory for the poses of the animation.");
     free(nodes);
     return NULL;
 }
 
-int app_judge(app_take *take, const sup_rig *rig, const float *positions, const sup_mat34 *nodes, int32_t frame_count,
-              app_progress *progress, sup_motion_measure **measure)
+int app_metrics_measure(app_job *job, const sup_rig *rig, const float *positions, const sup_mat34 *nodes,
+                        int32_t frame_count, app_progress *progress, sup_motion_measure **measure)
 {
     sup_motion_def def = {.frame_count = frame_count,
                           .positions = positions,
                           .nodes = nodes,
-                          .progress = app_progress_tell,
+                          .progress = app_progress_report,
                           .progress_user = progress};
     sup_error error = {0};
-    sup_result result = sup_measure_motion(&take->session.context, rig, &def, measure, &error);
+    sup_result result = sup_measure_motion(&job->session.context, rig, &def, measure, &error);
     if (result == SUP_OK) return APP_DONE;
     app_progress_end(progress);
-    return app_fail(&error, APP_PHASE_BAKE, take->values->input);
+    return app_fail(&error, APP_PHASE_BAKE, job->values->input);
 }
 
 static void write_summary(app_json *json, const sup_motion_summary *s)
@@ -69,7 +69,7 @@ static void write_summary(app_json *json, const sup_motion_summary *s)
     app_json_object_end(json);
 }
 
-/* Every `step`-th region from `first` on, on one line. */
+/* Writes every `step`-th region from `first` on, on one line. */
 static void write_regions(app_json *json, const char *key, const double *ratio, int32_t first, int32_t step,
                           int32_t count)
 {
@@ -106,11 +106,11 @@ static void write_frame(app_json *json, const sup_rig *rig, const sup_motion_mea
     app_json_integer(json, "nonfinite", m->nonfinite);
     write_regions(json, "bone_volume", ratio, 0, 2, rig->joint_count);
     write_regions(json, "bend_volume", ratio, 1, 2, rig->joint_count);
-    write_regions(json, "part_volume", ratio, 2 * rig->joint_count, 1, rig->character->primitive_count);
+    write_regions(json, "primitive_volume", ratio, 2 * rig->joint_count, 1, rig->character->primitive_count);
     app_json_object_end(json);
 }
 
-app_range app_judge_region_range(const sup_motion_measure *measure, int32_t region)
+app_range app_metrics_region_range(const sup_motion_measure *measure, int32_t region)
 {
     app_range range = {INFINITY, -INFINITY};
     for (int32_t f = 0; f < measure->frame_count; f++) {
@@ -132,23 +132,23 @@ static const char *joint_name(const sup_rig *rig, int32_t j)
     return rig->character->nodes[rig->joint_node[j]].name;
 }
 
-void app_judge_json(app_json *json, const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
+void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
 {
     write_summary(json, &measure->summary);
     app_json_array(json, "joints");
     for (int32_t j = 0; j < rig->joint_count; j++) {
         app_json_object(json, NULL);
         app_json_text(json, "name", joint_name(rig, j));
-        write_range(json, "bone_volume_min", "bone_volume_max", app_judge_region_range(measure, 2 * j));
-        write_range(json, "bend_volume_min", "bend_volume_max", app_judge_region_range(measure, 2 * j + 1));
+        write_range(json, "bone_volume_min", "bone_volume_max", app_metrics_region_range(measure, 2 * j));
+        write_range(json, "bend_volume_min", "bend_volume_max", app_metrics_region_range(measure, 2 * j + 1));
         app_json_object_end(json);
     }
     app_json_array_end(json);
-    app_json_array(json, "parts");
+    app_json_array(json, "primitives");
     for (int32_t p = 0; p < rig->character->primitive_count; p++) {
         app_json_object(json, NULL);
         app_json_text(json, "name", rig->character->primitives[p].name);
-        write_range(json, "volume_min", "volume_max", app_judge_region_range(measure, 2 * rig->joint_count + p));
+        write_range(json, "volume_min", "volume_max", app_metrics_region_range(measure, 2 * rig->joint_count + p));
         app_json_object_end(json);
     }
     app_json_array_end(json);
@@ -158,72 +158,73 @@ void app_judge_json(app_json *json, const sup_rig *rig, const sup_motion_measure
     app_json_array_end(json);
 }
 
-void app_judge_figures(const sup_motion_summary *s, app_judge_figure figures[APP_JUDGE_FIGURES])
+void app_metrics_list(const sup_motion_summary *s, app_metric metrics[APP_METRIC_COUNT])
 {
-    const app_judge_figure made[APP_JUDGE_FIGURES] = {
-        {"volume", "enclosed volume / rest volume, the farthest from 1", false, s->volume_ratio},
-        {"crossing pairs", "triangle pairs that cross and did not at rest, in the worst frame", true, s->intersections},
-        {"penetration", "deepest place of the skin inside itself / size", false, s->penetration},
-        {"largest stretch", "edge length / rest length", false, s->stretch_max},
-        {"smallest stretch", "edge length / rest length", false, s->stretch_min},
-        {"flips", "triangles turned against their neighbours, in the worst frame", true, s->flips},
-        {"roughness", "change of the Laplacian / mean edge, in the worst frame", false, s->roughness},
-        {"drift", "from where the skin was, once the skeleton is back / size", false, s->drift},
-        {"jitter", "way of the skin in a frame while the skeleton stands still / size", false, s->jitter},
+    const app_metric made[APP_METRIC_COUNT] = {
+        {"volume", "enclosed volume / rest volume, the value farthest from 1", false, s->volume_ratio},
+        {"crossing pairs", "intersecting triangle pairs that do not intersect at rest, worst frame", true,
+         s->intersections},
+        {"penetration", "maximum self-penetration depth / character size", false, s->penetration},
+        {"largest stretch", "maximum of edge length / rest length", false, s->stretch_max},
+        {"smallest stretch", "minimum of edge length / rest length", false, s->stretch_min},
+        {"flips", "triangles flipped against their neighbours, worst frame", true, s->flips},
+        {"roughness", "change of the Laplacian / mean edge length, worst frame", false, s->roughness},
+        {"drift", "distance of the skin between equal skeleton poses / character size", false, s->drift},
+        {"jitter", "displacement per frame while the skeleton does not move / character size", false, s->jitter},
     };
-    memcpy(figures, made, sizeof made);
+    memcpy(metrics, made, sizeof made);
 }
 
-const char *app_judge_value(const app_judge_figure *figure)
+const char *app_metric_text(const app_metric *metric)
 {
     char text[32];
-    if (figure->value < 0.0 || !isfinite(figure->value)) return app_clean("-");
-    if (figure->is_count || figure->value == 0.0) return app_grouped((long long)figure->value);
-    snprintf(text, sizeof text, figure->value < 1e-3 ? "%.1e" : "%.4f", figure->value);
+    if (metric->value < 0.0 || !isfinite(metric->value)) return app_clean("-");
+    if (metric->is_count || metric->value == 0.0) return app_grouped((long long)metric->value);
+    snprintf(text, sizeof text, metric->value < 1e-3 ? "%.1e" : "%.4f", metric->value);
     return app_clean(text);
 }
 
-/* The bends that lost most volume, and the frame of each. */
+/* Prints the joints with the largest volume loss. */
 static void print_bends(const sup_rig *rig, const sup_motion_measure *measure)
 {
-    enum { SHOWN = 5 };
-    int32_t shown[SHOWN], count = 0;
-    for (; count < SHOWN; count++) {
+    enum { LISTED_COUNT = 5 };
+    int32_t listed_joints[LISTED_COUNT], count = 0;
+    for (; count < LISTED_COUNT; count++) {
         int32_t best = -1;
         for (int32_t j = 0; j < rig->joint_count; j++) {
-            bool taken = false;
+            bool listed = false;
             for (int32_t i = 0; i < count; i++)
-                taken = taken || shown[i] == j;
-            if (!taken && (best < 0 || app_judge_region_range(measure, 2 * j + 1).low <
-                                           app_judge_region_range(measure, 2 * best + 1).low))
+                listed = listed || listed_joints[i] == j;
+            if (!listed && (best < 0 || app_metrics_region_range(measure, 2 * j + 1).low <
+                                            app_metrics_region_range(measure, 2 * best + 1).low))
                 best = j;
         }
-        if (best < 0 || !(app_judge_region_range(measure, 2 * best + 1).low < 0.995)) break;
-        shown[count] = best;
+        if (best < 0 || !(app_metrics_region_range(measure, 2 * best + 1).low < 0.995)) break;
+        listed_joints[count] = best;
     }
     if (count == 0) return;
-    printf("\n  volume at the bends that lose most:\n");
+    printf("\n  smallest volume ratio at the joints:\n");
     for (int32_t i = 0; i < count; i++)
-        printf("    %-24s %.4f\n", app_clean(joint_name(rig, shown[i])),
-               app_judge_region_range(measure, 2 * shown[i] + 1).low);
+        printf("    %-24s %.4f\n", app_clean(joint_name(rig, listed_joints[i])),
+               app_metrics_region_range(measure, 2 * listed_joints[i] + 1).low);
 }
 
-void app_judge_text(const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
+void app_metrics_print(const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
 {
-    app_judge_figure figures[APP_JUDGE_FIGURES];
-    app_judge_figures(&measure->summary, figures);
-    for (int i = 0; i < APP_JUDGE_FIGURES; i++)
-        printf("  %-18s %-12s %s\n", figures[i].name, app_judge_value(&figures[i]), figures[i].help);
-    printf("  %-18s %-12s vertices of all frames with a number that is not finite\n", "not finite",
+    app_metric metrics[APP_METRIC_COUNT];
+    app_metrics_list(&measure->summary, metrics);
+    for (int i = 0; i < APP_METRIC_COUNT; i++)
+        printf("  %-18s %-12s %s\n", metrics[i].name, app_metric_text(&metrics[i]), metrics[i].help);
+    printf("  %-18s %-12s vertices with NaN or infinite coordinates, all frames\n", "not finite",
            app_grouped((long long)measure->summary.nonfinite));
-    printf("  %-18s %-12d the one to look at\n", "worst frame",
-           (int)(first + app_judge_worst_frame((const sup_motion_measure *const[]){measure}, 1)));
+    printf("  %-18s %-12d frame with the worst metrics\n", "worst frame",
+           (int)(first + app_metrics_worst_frame((const sup_motion_measure *const[]){measure}, 1)));
     print_bends(rig, measure);
 }
 
-int32_t app_judge_worst_frame(const sup_motion_measure *const *measures, int32_t count)
+int32_t app_metrics_worst_frame(const sup_motion_measure *const *measures, int32_t count)
 {
-    /* Below these a measure is noise and does not choose a frame. */
+    /* Lower bounds: smaller values are noise and must not select a frame. */
     double pairs = 1.0, volume = 0.005, stretch = 0.05, worst = -1.0;
     int32_t frame = 0;
     for (int32_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* on_device.c - baking with the steps on a GPU. */
+/* on_device.c - bakes on a GPU. */
 #include "on_device.h"
 
 #include <stdlib.h>
@@ -11,16 +11,16 @@ sup_device *app_open_device(const sup_context *context, int choice)
     sup_device *device = NULL;
     sup_error error = {0};
     if (choice != APP_DEVICE_CUDA || sup_device_cuda_create(context, 0, &device, &error) == SUP_OK) return device;
-    app_say("%s Going on with the CPU.", error.message);
+    app_say("%s Using the CPU instead.", error.message);
     return NULL;
 }
 
 typedef struct device_bake {
-    const app_take *take;
+    const app_job *job;
     const sup_bake_def *def;
     sup_rig *rig;
-    sup_model *made;        /* NULL where --model gave one */
-    const sup_model *model; /* the one or the other */
+    sup_model *made;        /* NULL with --model */
+    const sup_model *model; /* `made`, or the model of --model */
     sup_crowd *crowd;
     sup_pose *pose;
     sup_cache_writer *writer;
@@ -30,7 +30,7 @@ typedef struct device_bake {
 
 static sup_result make_model(device_bake *b, sup_error *error)
 {
-    const sup_context *context = &b->take->session.context;
+    const sup_context *context = &b->job->session.context;
     sup_bind_def bind = {.values = b->def->values,
                          .paints = b->def->paints,
                          .paint_count = b->def->paint_count,
@@ -38,13 +38,13 @@ static sup_result make_model(device_bake *b, sup_error *error)
                          .setup_size = b->def->setup_size};
     b->model = b->def->model;
     if (b->model != NULL) return SUP_OK;
-    sup_result result = sup_rig_create(context, b->take->character, b->def->rig, &b->rig, error);
-    if (result == SUP_OK) result = sup_bind(context, b->take->method, b->rig, &bind, &b->made, error);
+    sup_result result = sup_rig_create(context, b->job->character, b->def->rig, &b->rig, error);
+    if (result == SUP_OK) result = sup_bind(context, b->job->method, b->rig, &bind, &b->made, error);
     b->model = b->made;
     return result;
 }
 
-/* Live parameters that are asked for in another value than the model's. */
+/* Sets live parameters that differ from the model. */
 static sup_result set_values(device_bake *b, sup_error *error)
 {
     const sup_method *method = sup_model_method(b->model);
@@ -58,18 +58,18 @@ static sup_result set_values(device_bake *b, sup_error *error)
 
 static sup_result prepare(device_bake *b, sup_device *device, sup_error *error)
 {
-    const sup_context *context = &b->take->session.context;
+    const sup_context *context = &b->job->session.context;
     double start = app_milliseconds();
     sup_result result = make_model(b, error);
-    if (result == SUP_OK) result = sup_pose_create(context, b->take->character, &b->pose, error);
-    if (result == SUP_OK) result = app_take_pose(b->take, b->def->first_frame, b->pose);
+    if (result == SUP_OK) result = sup_pose_create(context, b->job->character, &b->pose, error);
+    if (result == SUP_OK) result = app_job_pose(b->job, b->def->first_frame, b->pose);
     sup_crowd_def def = {.colliders = b->def->colliders, .collider_count = b->def->collider_count};
     if (result == SUP_OK) result = sup_crowd_create(device, b->model, &def, &b->crowd, error);
     if (result == SUP_OK) result = set_values(b, error);
     if (result == SUP_OK) result = sup_crowd_pose(b->crowd, 0, b->pose, error);
     if (result == SUP_OK) result = sup_crowd_reset(b->crowd, 0, error);
     b->stats.bind_ms = app_milliseconds() - start;
-    size_t numbers = (size_t)b->take->character->vertex_count * 3 + 1;
+    size_t numbers = (size_t)b->job->character->vertex_count * 3 + 1;
     b->positions = calloc(numbers, sizeof(float));
     b->normals = calloc(numbers, sizeof(float));
     return result == SUP_OK && (b->positions == NULL || b->normals == NULL) ? SUP_ERROR_MEMORY : result;
@@ -80,7 +80,7 @@ static sup_result bake_frame(device_bake *b, int32_t i, sup_error *error)
     bool with_normals = i == 0 || !b->def->no_normals;
     sup_skin_out out = {.positions = b->positions, .normals = with_normals ? b->normals : NULL};
     double start = app_milliseconds();
-    sup_result result = app_take_pose(b->take, b->def->first_frame + i, b->pose);
+    sup_result result = app_job_pose(b->job, b->def->first_frame + i, b->pose);
     if (result == SUP_OK) result = sup_crowd_pose(b->crowd, 0, b->pose, error);
     if (result == SUP_OK) result = sup_crowd_step(b->crowd, i == 0 ? 0.0f : (float)(1.0 / b->def->fps), NULL, error);
     if (result == SUP_OK) result = sup_crowd_read(b->crowd, 0, &out, error);
@@ -106,20 +106,20 @@ static sup_result bake_frames(device_bake *b, sup_error *error)
     return result;
 }
 
-sup_result app_bake_on_device(sup_device *device, const app_take *take, const sup_bake_def *def, const char *path,
+sup_result app_bake_on_device(sup_device *device, const app_job *job, const sup_bake_def *def, const char *path,
                               sup_bake_stats *stats, sup_error *error)
 {
-    device_bake b = {.take = take, .def = def};
+    device_bake b = {.job = job, .def = def};
     sup_cache_def cache = sup_default_cache_def();
     cache.frame_count = def->frame_count;
     cache.fps = def->fps;
     cache.start_time = (double)def->first_frame / def->fps;
     cache.normals = !def->no_normals;
-    cache.name = take->clip != NULL ? take->clip->name : "rest";
-    sup_result result = sup_cache_open(&take->session.context, path, take->character, &cache, &b.writer, error);
+    cache.name = job->clip != NULL ? job->clip->name : "rest";
+    sup_result result = sup_cache_open(&job->session.context, path, job->character, &cache, &b.writer, error);
     if (result == SUP_OK) result = prepare(&b, device, error);
     if (result == SUP_OK) result = bake_frames(&b, error);
-    b.stats.method = take->method;
+    b.stats.method = job->method;
     sup_cache_abandon(b.writer);
     sup_crowd_destroy(b.crowd);
     sup_pose_destroy(b.pose);
@@ -130,7 +130,7 @@ sup_result app_bake_on_device(sup_device *device, const app_take *take, const su
     struct stat file;
     if (result == SUP_OK && stat(path, &file) == 0) b.stats.bytes = (uint64_t)file.st_size;
     b.stats.frame_count = def->frame_count;
-    b.stats.vertex_count = take->character->vertex_count;
+    b.stats.vertex_count = job->character->vertex_count;
     b.stats.step_ms /= (double)def->frame_count;
     if (result == SUP_OK) *stats = b.stats;
     return result;

@@ -1,4 +1,4 @@
-/* options.c - the command line of a verb, from its table. */
+/* options.c - parses the command line of a verb from its option table. */
 #include "options.h"
 
 #include <math.h>
@@ -23,11 +23,18 @@ static void print_option(const app_option *option)
         printf("%-*s%s\n", COLUMN, left, option->help);
 }
 
+static const app_option *positional_at(const app_verb *verb, int index)
+{
+    for (int i = 0; i < verb->option_count; i++)
+        if (verb->options[i].kind == APP_POSITIONAL && index-- == 0) return &verb->options[i];
+    return NULL;
+}
+
 static void print_help(const app_verb *verb)
 {
     printf("Usage: supple %s %s\n\n%s\n", verb->name, verb->usage, verb->summary);
     for (int pass = 0; pass < 2; pass++) {
-        printf("\n");
+        if (pass == 1 || positional_at(verb, 0) != NULL) printf("\n");
         for (int i = 0; i < verb->option_count; i++) {
             const app_option *option = &verb->options[i];
             if (pass == 0 && option->kind == APP_POSITIONAL)
@@ -35,7 +42,7 @@ static void print_help(const app_verb *verb)
             if (pass == 1 && option->kind != APP_POSITIONAL) print_option(option);
         }
     }
-    printf("  -h, --help                %s\n", "this text");
+    printf("  -h, --help                %s\n", "print this help");
     if (verb->details != NULL) printf("\n%s", verb->details);
 }
 
@@ -63,32 +70,32 @@ static bool fail(int *status)
     return false;
 }
 
-static bool set_number(const app_option *option, const char *text, char *place, int *status)
+static bool set_number(const app_option *option, const char *text, char *target, int *status)
 {
     double value = 0.0;
     bool whole = option->kind == APP_WHOLE;
     bool parsed = whole ? app_parse_whole(text, &value) : app_parse_number(text, &value);
     if (!parsed || value < option->minimum || value > option->maximum) {
-        app_usage("--%s %s: Give a %s from %g to %g.", option->name, text, whole ? "whole number" : "number",
+        app_usage("--%s %s: Expected %s from %g to %g.", option->name, text, whole ? "an integer" : "a number",
                   option->minimum, option->maximum);
         return fail(status);
     }
     if (whole) {
         int number = (int)value;
-        memcpy(place, &number, sizeof number);
+        memcpy(target, &number, sizeof number);
     } else {
-        memcpy(place, &value, sizeof value);
+        memcpy(target, &value, sizeof value);
     }
     return true;
 }
 
-static bool set_choice(const app_option *option, const char *text, char *place, int *status)
+static bool set_choice(const app_option *option, const char *text, char *target, int *status)
 {
     char list[200] = "";
     int count = 0;
     for (; option->choices[count] != NULL; count++) {
         if (strcmp(option->choices[count], text) == 0) {
-            memcpy(place, &count, sizeof count);
+            memcpy(target, &count, sizeof count);
             return true;
         }
         size_t length = strlen(list);
@@ -96,32 +103,32 @@ static bool set_choice(const app_option *option, const char *text, char *place, 
     }
     const char *nearest = app_nearest(text, option->choices, count);
     if (nearest != NULL)
-        app_usage("--%s %s: Did you mean %s? There are: %s.", option->name, text, nearest, list);
+        app_usage("--%s %s: Unknown value; did you mean %s? Available: %s.", option->name, text, nearest, list);
     else
-        app_usage("--%s %s: There is no such choice; there are: %s.", option->name, text, list);
+        app_usage("--%s %s: Unknown value. Available: %s.", option->name, text, list);
     return fail(status);
 }
 
 static bool set_value(const app_option *option, const char *text, void *values, int *status)
 {
-    char *place = (char *)values + option->offset;
+    char *target = (char *)values + option->offset;
     switch (option->kind) {
     case APP_FLAG:
-        memcpy(place, &(bool){true}, sizeof(bool));
+        memcpy(target, &(bool){true}, sizeof(bool));
         return true;
     case APP_POSITIONAL:
     case APP_TEXT:
-        memcpy(place, &text, sizeof text);
+        memcpy(target, &text, sizeof text);
         return true;
     case APP_WHOLE:
     case APP_NUMBER:
-        return set_number(option, text, place, status);
+        return set_number(option, text, target, status);
     case APP_CHOICE:
-        return set_choice(option, text, place, status);
+        return set_choice(option, text, target, status);
     case APP_MANY: {
-        app_texts *texts = (app_texts *)(void *)place;
+        app_texts *texts = (app_texts *)(void *)target;
         if (texts->count == APP_MANY_LIMIT) {
-            app_usage("--%s can be given %d times at most.", option->name, APP_MANY_LIMIT);
+            app_usage("--%s can be given at most %d times.", option->name, APP_MANY_LIMIT);
             return fail(status);
         }
         texts->items[texts->count++] = text;
@@ -142,13 +149,13 @@ static bool fail_unknown(const app_verb *verb, const char *given, size_t length,
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), given);
     const char *nearest = given[0] == '-' && given[1] == '-' ? app_nearest(name + 2, names, count) : NULL;
     if (nearest != NULL)
-        app_usage("%s: There is no option %s; did you mean --%s?", verb->name, name, nearest);
+        app_usage("%s: Unknown option %s; did you mean --%s?", verb->name, name, nearest);
     else
-        app_usage("%s: There is no option %s; see 'supple %s --help'.", verb->name, name, verb->name);
+        app_usage("%s: Unknown option %s; see 'supple %s --help'.", verb->name, name, verb->name);
     return fail(status);
 }
 
-/* The option that `given` ("--name", "--name=value", "-o", "-ovalue") names, and the value in it, or NULL. */
+/* Finds the option that `given` ("--name", "--name=value", "-o", "-ovalue") names, and the value in it, or NULL. */
 static const app_option *find_option(const app_verb *verb, const char *given, const char **value, size_t *length)
 {
     bool is_long = given[1] == '-';
@@ -189,13 +196,6 @@ static bool parse_option(const app_verb *verb, int argc, char **argv, int *at, v
     return set_value(option, value, values, status);
 }
 
-static const app_option *positional_at(const app_verb *verb, int index)
-{
-    for (int i = 0; i < verb->option_count; i++)
-        if (verb->options[i].kind == APP_POSITIONAL && index-- == 0) return &verb->options[i];
-    return NULL;
-}
-
 static const char *text_of(const app_option *option, const void *values)
 {
     const char *text = NULL;
@@ -229,7 +229,7 @@ static bool same_file(const char *a, const char *b)
            status_a.st_dev == status_b.st_dev && status_a.st_ino == status_b.st_ino;
 }
 
-/* An input that is written over would be lost when the work is refused half way: no other text may name the output's file. */
+/* Overwriting an input would lose it if the verb fails: no other argument may name the output file. */
 static bool check_output(const app_verb *verb, const void *values, int *status)
 {
     const char *output = NULL;
@@ -241,7 +241,7 @@ static bool check_output(const app_verb *verb, const void *values, int *status)
             continue;
         const char *text = text_of(option, values);
         if (text == NULL || !same_file(text, output)) continue;
-        app_usage("%s: The output is one of the inputs; name another file.", output);
+        app_usage("%s: The output file is also an input; choose another output.", output);
         return fail(status);
     }
     return true;
@@ -267,8 +267,7 @@ bool app_parse(const app_verb *verb, int argc, char **argv, void *values, int *s
         } else {
             const app_option *option = positional_at(verb, positional_count++);
             if (option == NULL) {
-                app_usage("%s: '%s' is one argument too many: supple %s %s", verb->name, argv[i], verb->name,
-                          verb->usage);
+                app_usage("%s: Unexpected argument '%s': supple %s %s", verb->name, argv[i], verb->name, verb->usage);
                 return fail(status);
             }
             set_value(option, argv[i], values, status);

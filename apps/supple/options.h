@@ -1,4 +1,4 @@
-/* options.h - one table per verb says what it takes; parsing, checking and --help come from the table. */
+/* options.h - each verb has a table of options; parsing, checks and --help are generated from it. */
 #ifndef APP_OPTIONS_H
 #define APP_OPTIONS_H
 
@@ -11,7 +11,7 @@ typedef enum app_option_kind {
     APP_WHOLE,      /* int, within minimum and maximum */
     APP_NUMBER,     /* double, within minimum and maximum */
     APP_CHOICE,     /* int, index into choices */
-    APP_MANY        /* app_texts: may be given again */
+    APP_MANY        /* app_texts: repeatable */
 } app_option_kind;
 
 enum { APP_MANY_LIMIT = 64 };
@@ -22,26 +22,26 @@ typedef struct app_texts {
 
 typedef struct app_option {
     app_option_kind kind;
-    const char *name;     /* "method" for --method; of a positional, "INPUT" */
+    const char *name;     /* "method" for --method; "INPUT" for a positional */
     char letter;          /* 'o' for -o, 0 for none */
     const char *argument; /* "NAME", NULL for flags */
-    size_t offset;        /* of its value in the verb's own struct */
+    size_t offset;        /* of its value in the values struct of the verb */
     const char *help;
     bool required, optional;
     double minimum, maximum;
     const char *const *choices; /* NULL-terminated */
 } app_option;
 
-/* Rows of values with an `output` and a `frame`. */
-#define APP_OUTPUT(type, word, what)                                                                             \
-    {                                                                                                            \
-        .kind = APP_TEXT, .name = "output", .letter = 'o', .argument = (word), .offset = offsetof(type, output), \
-        .required = true, .help = (what)                                                                         \
+/* Table rows for values structs with a member `output` or `frame`. */
+#define APP_OUTPUT(type, argument_name, description)                                    \
+    {                                                                                   \
+        .kind = APP_TEXT, .name = "output", .letter = 'o', .argument = (argument_name), \
+        .offset = offsetof(type, output), .required = true, .help = (description)       \
     }
-#define APP_ONE_FRAME(type, what)                                                                                 \
+#define APP_ONE_FRAME(type, description)                                                                          \
     {                                                                                                             \
         .kind = APP_WHOLE, .name = "frame", .argument = "N", .offset = offsetof(type, frame), .maximum = 1000000, \
-        .help = (what)                                                                                            \
+        .help = (description)                                                                                     \
     }
 
 typedef struct app_verb {
@@ -53,11 +53,11 @@ typedef struct app_verb {
     int option_count;
 } app_verb;
 
-/* Fills `values` from the arguments; argv[0] is the verb. True to go on; else *status is what to exit with: --help was
- * asked for and printed, or the arguments are wrong and a sentence said so. */
+/* Fills `values` from the arguments; argv[0] is the verb. Returns false with the exit status in *status when --help was
+ * printed or an argument is wrong (after a message). */
 bool app_parse(const app_verb *verb, int argc, char **argv, void *values, int *status);
 
-/* A whole number or a number that fills the whole of `text`. */
+/* Parse all of `text` as an integer or a number. */
 bool app_parse_whole(const char *text, double *value);
 bool app_parse_number(const char *text, double *value);
 

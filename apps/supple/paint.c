@@ -1,4 +1,4 @@
-/* paint.c - strokes from the command line: a sphere around a joint, what a joint moves, a part, numbers from a file. */
+/* paint.c - --paint strokes: a sphere around a joint, the weights of a joint, a primitive, or values from a file. */
 #include "paint.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 enum { NAME_LIMIT = 1024, LIST_LIMIT = 300 };
 
-/* A --paint taken apart. */
+/* A parsed --paint. */
 typedef struct stroke {
     const char *text; /* as the user wrote it */
     char map[64], source[400];
@@ -19,13 +19,13 @@ static int parse_stroke(const char *text, stroke *s)
     const char *equals = strchr(text, '='), *star = strrchr(text, '*');
     *s = (stroke){.text = text};
     if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof s->map)
-        return app_usage("--paint %s: Give a map and where, such as --paint rigid=sphere:Head:0.2.", text);
+        return app_usage("--paint %s: Expected MAP=REGION, such as --paint rigid=sphere:Head:0.2.", text);
     snprintf(s->map, sizeof s->map, "%.*s", (int)(equals - text), text);
     if (star != NULL && star > equals && app_parse_number(star + 1, &s->value)) s->has_value = true;
     size_t length = s->has_value ? (size_t)(star - equals - 1) : strlen(equals + 1);
     if (length == 0 || length >= sizeof s->source)
-        return app_usage("--paint %s: Say where: sphere:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all or file:PATH.",
-                         text);
+        return app_usage(
+            "--paint %s: Expected sphere:JOINT:RADIUS[:BORDER], joint:NAME, primitive:NAME, all or file:PATH.", text);
     memcpy(s->source, equals + 1, length);
     return APP_DONE;
 }
@@ -37,7 +37,7 @@ static const sup_map *find_map(const sup_method *method, const char *name)
     return NULL;
 }
 
-/* The sentence for a name that is not there. */
+/* Message for an unknown name. */
 static int fail_name(const char *text, const char *what, const char *wrong, const char *const *names, int32_t count)
 {
     char list[LIST_LIMIT + 64] = "";
@@ -46,10 +46,9 @@ static int fail_name(const char *text, const char *what, const char *wrong, cons
     for (; i < count && strlen(list) < LIST_LIMIT - 40; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.40s", i > 0 ? ", " : "", names[i]);
     if (i < count) snprintf(list + strlen(list), sizeof list - strlen(list), " and %d more", (int)(count - i));
-    if (count == 0) return app_usage("--paint %s: There is no %s %s, nor any other.", text, what, wrong);
-    if (nearest == NULL) return app_usage("--paint %s: There is no %s %s; there are: %s.", text, what, wrong, list);
-    return app_usage("--paint %s: There is no %s %s; did you mean %s? There are: %s.", text, what, wrong, nearest,
-                     list);
+    if (count == 0) return app_usage("--paint %s: Unknown %s %s; there is none.", text, what, wrong);
+    if (nearest == NULL) return app_usage("--paint %s: Unknown %s %s. Available: %s.", text, what, wrong, list);
+    return app_usage("--paint %s: Unknown %s %s; did you mean %s? Available: %s.", text, what, wrong, nearest, list);
 }
 
 int app_paint_check(const app_texts *texts, const sup_method *const *methods, int32_t count)
@@ -73,21 +72,21 @@ int app_paint_check(const app_texts *texts, const sup_method *const *methods, in
     return APP_DONE;
 }
 
-/* A length in file units, or with % in hundredths of the character's size. */
+/* A length in file units, or with % in percent of the character size. */
 static bool parse_length(const char *text, const sup_rig *rig, double *length)
 {
     char number[64];
     size_t count = strlen(text);
-    bool share = count > 0 && text[count - 1] == '%';
+    bool is_percent = count > 0 && text[count - 1] == '%';
     if (count == 0 || count >= sizeof number) return false;
-    snprintf(number, sizeof number, "%.*s", (int)(share ? count - 1 : count), text);
+    snprintf(number, sizeof number, "%.*s", (int)(is_percent ? count - 1 : count), text);
     if (!app_parse_number(number, length) || !(*length >= 0.0)) return false;
-    if (share) *length *= 0.01 * (double)rig->size;
+    if (is_percent) *length *= 0.01 * (double)rig->size;
     return true;
 }
 
-/* The number after the last colon of `text`, which is cut off there. */
-static bool take_length(char *text, const sup_rig *rig, double *length)
+/* Parses the length after the last colon of `text` and removes it. */
+static bool cut_length(char *text, const sup_rig *rig, double *length)
 {
     char *colon = strrchr(text, ':');
     if (colon == NULL || colon == text || !parse_length(colon + 1, rig, length)) return false;
@@ -106,17 +105,18 @@ static int find_joint(const stroke *s, const sup_rig *rig, const char *name, int
     return fail_name(s->text, "joint", name, names, count);
 }
 
-/* Joint names may have colons in them: the numbers are taken from the end. */
+/* Joint names may contain colons: numbers are parsed from the end. */
 static int make_sphere(const stroke *s, const sup_rig *rig, char *rest, float *mask)
 {
     double last = 0.0, radius = 0.0, border = 0.0;
     int32_t joint = -1;
     sup_error error = {0};
-    if (!take_length(rest, rig, &last))
-        return app_usage("--paint %s: A sphere is sphere:JOINT:RADIUS[:BORDER], lengths in the file's units or as 10%% of "
-                         "the character's size.",
-                         s->text);
-    bool two = take_length(rest, rig, &radius);
+    if (!cut_length(rest, rig, &last))
+        return app_usage(
+            "--paint %s: Expected sphere:JOINT:RADIUS[:BORDER], lengths in file units or in percent (10%%) of the "
+            "character size.",
+            s->text);
+    bool two = cut_length(rest, rig, &radius);
     border = two ? last : 0.5 * last;
     if (!two) radius = last;
     int status = find_joint(s, rig, rest, &joint);
@@ -136,8 +136,8 @@ static int make_joint(const stroke *s, const sup_rig *rig, const char *name, flo
     return status;
 }
 
-/* All parts of that name. */
-static int make_part(const stroke *s, const sup_rig *rig, const char *name, float *mask, float *one)
+/* All primitives with this name. */
+static int make_primitive(const stroke *s, const sup_rig *rig, const char *name, float *mask, float *one)
 {
     const char *names[NAME_LIMIT];
     const sup_character *character = rig->character;
@@ -145,11 +145,12 @@ static int make_part(const stroke *s, const sup_rig *rig, const char *name, floa
     memset(mask, 0, (size_t)rig->vertex_count * sizeof *mask);
     for (int32_t p = 0; p < character->primitive_count; p++) {
         if (p < count) names[p] = character->primitives[p].name;
-        if (strcmp(character->primitives[p].name, name) != 0 || sup_paint_primitive(rig, p, one, NULL) != SUP_OK) continue;
+        if (strcmp(character->primitives[p].name, name) != 0 || sup_paint_primitive(rig, p, one, NULL) != SUP_OK)
+            continue;
         sup_paint_blend(rig->vertex_count, one, 1.0, mask);
         found++;
     }
-    return found > 0 ? APP_DONE : fail_name(s->text, "part", name, names, count);
+    return found > 0 ? APP_DONE : fail_name(s->text, "primitive", name, names, count);
 }
 
 static int make_from_file(const stroke *s, const sup_rig *rig, const char *path, float *mask)
@@ -169,7 +170,7 @@ static int make_from_file(const stroke *s, const sup_rig *rig, const char *path,
     return status;
 }
 
-/* One stroke onto the values of its map. `mask` and `more` are scratch. */
+/* Applies one stroke to the values of its map. `mask` and `more` are scratch, [vertex_count] each. */
 static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float *mask, float *more, float *values)
 {
     double value = s->has_value ? s->value : (double)map->maximum;
@@ -177,25 +178,26 @@ static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float 
     int status = APP_DONE;
     memcpy(source, s->source, sizeof source);
     if (!(value >= (double)map->minimum && value <= (double)map->maximum))
-        return app_usage("--paint %s: The map %s takes numbers from %g to %g, not %g.", s->text, map->name,
+        return app_usage("--paint %s: Values of the map %s are from %g to %g, not %g.", s->text, map->name,
                          (double)map->minimum, (double)map->maximum, value);
     if (strncmp(source, "sphere:", 7) == 0)
         status = make_sphere(s, rig, source + 7, mask);
     else if (strncmp(source, "joint:", 6) == 0)
         status = make_joint(s, rig, source + 6, mask);
-    else if (strncmp(source, "part:", 5) == 0)
-        status = make_part(s, rig, source + 5, mask, more);
+    else if (strncmp(source, "primitive:", 10) == 0)
+        status = make_primitive(s, rig, source + 10, mask, more);
     else if (strncmp(source, "file:", 5) == 0)
         status = make_from_file(s, rig, source + 5, mask);
     else if (strcmp(source, "all") == 0)
         for (int32_t v = 0; v < rig->vertex_count; v++)
             mask[v] = 1.0f;
     else
-        return app_usage("--paint %s: %s is no place; say sphere:JOINT:RADIUS[:BORDER], joint:NAME, part:NAME, all or "
-                         "file:PATH.",
-                         s->text, source);
+        return app_usage(
+            "--paint %s: Unknown region %s; expected sphere:JOINT:RADIUS[:BORDER], joint:NAME, primitive:NAME, all "
+            "or file:PATH.",
+            s->text, source);
     if (status != APP_DONE) return status;
-    /* Numbers of a file are the map's own unless there is a value that they are shares of. */
+    /* Numbers of a file are map values; with *VALUE they are blend weights of VALUE. */
     if (strncmp(source, "file:", 5) == 0 && !s->has_value)
         memcpy(values, mask, (size_t)rig->vertex_count * sizeof *values);
     else
@@ -203,7 +205,7 @@ static int apply(const stroke *s, const sup_rig *rig, const sup_map *map, float 
     return APP_DONE;
 }
 
-/* The values of a map, at its default_value before the first stroke. */
+/* The values of a map; initialized to its default value at the first stroke. */
 static float *values_of(app_paints *paints, const sup_map *map, int32_t vertex_count)
 {
     int32_t i = 0;
@@ -221,14 +223,14 @@ static float *values_of(app_paints *paints, const sup_map *map, int32_t vertex_c
     return values;
 }
 
-/* What --settings brings along; strokes go on top. */
-static int paint_settings(const app_take *take, const sup_rig *rig, const sup_method *method, app_paints *paints)
+/* Painted maps of --settings; strokes are applied on top. */
+static int paint_settings(const app_job *job, const sup_rig *rig, const sup_method *method, app_paints *paints)
 {
-    const sup_settings *settings = take->settings;
+    const sup_settings *settings = job->settings;
     for (int32_t i = 0; settings != NULL && settings->method == method && i < settings->paint_count; i++) {
         float *values = values_of(paints, find_map(method, settings->paints[i].map), rig->vertex_count);
         if (values == NULL) {
-            app_say("There is not enough memory to paint.");
+            app_say("Out of memory for the painted maps.");
             return APP_OTHER;
         }
         memcpy(values, settings->paints[i].values, (size_t)rig->vertex_count * sizeof *values);
@@ -236,12 +238,12 @@ static int paint_settings(const app_take *take, const sup_rig *rig, const sup_me
     return APP_DONE;
 }
 
-int app_paint(const app_take *take, const sup_rig *rig, const sup_method *method, app_paints *paints)
+int app_paint(const app_job *job, const sup_rig *rig, const sup_method *method, app_paints *paints)
 {
-    const app_texts *texts = &take->values->paint;
+    const app_texts *texts = &job->values->paint;
     int status = APP_DONE;
     memset(paints, 0, sizeof *paints);
-    status = paint_settings(take, rig, method, paints);
+    status = paint_settings(job, rig, method, paints);
     float *mask = malloc(2 * (size_t)rig->vertex_count * sizeof *mask + 1);
     for (int i = 0; status == APP_DONE && i < texts->count; i++) {
         stroke s;
@@ -250,7 +252,7 @@ int app_paint(const app_take *take, const sup_rig *rig, const sup_method *method
         if (map == NULL) continue;
         float *values = values_of(paints, map, rig->vertex_count);
         if (mask == NULL || values == NULL) {
-            app_say("There is not enough memory to paint.");
+            app_say("Out of memory for the painted maps.");
             status = APP_OTHER;
         } else {
             status = apply(&s, rig, map, mask, mask + rig->vertex_count, values);

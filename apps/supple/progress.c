@@ -1,4 +1,4 @@
-/* progress.c - a live bar on a terminal, plain lines in a pipe; and Ctrl-C. */
+/* progress.c - progress bar on a terminal, lines in a pipe; cancellation by Ctrl-C. */
 #include "progress.h"
 
 #include <signal.h>
@@ -12,8 +12,8 @@ enum { BAR_WIDTH = 32, REDRAW_MS = 40, TOGETHER_MS = 300 };
 static volatile sig_atomic_t stop_asked;
 static struct timespec asked_at;
 
-/* The first signal asks for an end; one more ends the program at once. Signals that come together (a program that stops
- * us signals us and our group) are one. Everything here is safe in a signal handler. */
+/* The first signal cancels the work; a second one ends the program at once. Signals within TOGETHER_MS count as one: a
+ * parent may signal both the process and its group. Uses only async-signal-safe functions. */
 static void ask_to_stop(int signal_number)
 {
     struct timespec now;
@@ -80,7 +80,7 @@ static void print_line(app_progress *progress, float fraction, const char *stage
     fflush(stdout);
 }
 
-bool app_progress_tell(void *user, float fraction, const char *stage)
+bool app_progress_report(void *user, float fraction, const char *stage)
 {
     app_progress *progress = user;
     if (stop_asked) return false;

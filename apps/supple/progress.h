@@ -1,4 +1,4 @@
-/* progress.h - how far a long call is: a live bar on a terminal, plain lines in a pipe; and Ctrl-C. */
+/* progress.h - progress of a long call: a bar on a terminal, lines in a pipe; and cancellation by Ctrl-C. */
 #ifndef APP_PROGRESS_H
 #define APP_PROGRESS_H
 
@@ -8,16 +8,16 @@ typedef struct app_progress {
     bool bar;        /* on stderr, a terminal */
     bool lines;      /* on stdout */
     bool drawn;      /* a bar is on the screen */
-    int last_step;   /* tenth of the work that was last told, -1 at the start */
+    int last_step;   /* last printed tenth of the work, -1 at the start */
     double drawn_at; /* milliseconds */
     double began_at;
 } app_progress;
 
-/* Also catches Ctrl-C and SIGTERM: the first asks the work to stop, a second one ends the program at once. */
+/* Also catches Ctrl-C and SIGTERM: the first cancels the work, a second one ends the program at once. */
 void app_progress_begin(app_progress *progress, bool quiet, bool json);
-/* A sup_progress_fn: false once a Ctrl-C came. */
-bool app_progress_tell(void *progress, float fraction, const char *stage);
-/* Takes the bar off the screen. */
+/* A sup_progress_fn: returns false after Ctrl-C. */
+bool app_progress_report(void *progress, float fraction, const char *stage);
+/* Removes the bar. */
 void app_progress_end(app_progress *progress);
 
 #endif

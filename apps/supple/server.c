@@ -1,7 +1,7 @@
-/* server.c - a small static server: GET and HEAD of the regular files of one folder, on the loopback address.
+/* server.c - a small static file server: GET and HEAD of the regular files of one folder, on the loopback address.
  *
- * One thread and poll: browsers open connections ahead and leave them silent, and those must not hold up the others. A
- * connection sends one request, gets one answer and is closed. */
+ * One thread with poll(): browsers open idle connections in advance, which must not block the others. A connection
+ * serves one request and is closed. */
 #include "server.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CLIENT_LIMIT = 64, REQUEST_LIMIT = 8192, PATH_LIMIT = 1024, SILENCE_LIMIT = 10 /* seconds */ };
+enum { CLIENT_LIMIT = 64, REQUEST_LIMIT = 8192, PATH_LIMIT = 1024, IDLE_LIMIT = 10 /* seconds */ };
 
 typedef struct client {
     int socket;
@@ -34,7 +34,7 @@ struct app_server {
     client clients[CLIENT_LIMIT];
 };
 
-static int keep_to_us(int descriptor)
+static int set_close_on_exec(int descriptor)
 {
     if (descriptor >= 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
     return descriptor;
@@ -46,7 +46,7 @@ static bool listen_at(app_server *server, int port)
     socklen_t size = sizeof address;
     int yes = 1;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    server->socket = keep_to_us(socket(AF_INET, SOCK_STREAM, 0));
+    server->socket = set_close_on_exec(socket(AF_INET, SOCK_STREAM, 0));
     if (server->socket < 0) return false;
     setsockopt(server->socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (bind(server->socket, (struct sockaddr *)&address, sizeof address) != 0) return false;
@@ -144,7 +144,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The path of a request's target, "/a%20b?c" as "a b"; the index for a folder. False when it is not one. */
+/* Decodes a request target, "/a%20b?c" to "a b"; a folder becomes its index.html. Returns false when invalid. */
 static bool decode_path(const char *target, size_t size, char path[PATH_LIMIT])
 {
     static const char index[] = "index.html";
@@ -166,8 +166,8 @@ static bool decode_path(const char *target, size_t size, char path[PATH_LIMIT])
     return true;
 }
 
-/* Name by name from the folder, following no link; names that are empty or begin with a dot are not served. `path` is
- * cut into its names. A descriptor of a regular file, or -1. */
+/* Opens `path` component by component, following no symbolic link; rejects empty components and hidden files. Modifies
+ * `path`. Returns the descriptor of a regular file, or -1. */
 static int open_below(int folder, char *path, struct stat *about)
 {
     int at = folder;
@@ -195,7 +195,7 @@ static void send_file(int socket, int file, long long size)
     }
 }
 
-/* A whole head is there: "GET /path HTTP/1.1". */
+/* Answers a complete request head: "GET /path HTTP/1.1". */
 static void answer(int folder, int socket, const char *request)
 {
     const char *target = strchr(request, ' '), *end = target != NULL ? strpbrk(target + 1, " \r\n") : NULL;
@@ -225,19 +225,19 @@ static void answer(int folder, int socket, const char *request)
     close(file);
 }
 
-static void take_client(app_server *server)
+static void accept_client(app_server *server)
 {
-    struct timeval patience = {.tv_sec = SILENCE_LIMIT};
-    int socket = keep_to_us(accept(server->socket, NULL, NULL));
+    struct timeval send_timeout = {.tv_sec = IDLE_LIMIT};
+    int socket = set_close_on_exec(accept(server->socket, NULL, NULL));
     if (socket < 0) return;
-    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &send_timeout, sizeof send_timeout);
     client *made = &server->clients[server->client_count++];
     made->socket = socket;
     made->since = time(NULL);
     made->size = 0;
 }
 
-/* True when the client is done with. */
+/* Returns true when the connection is finished. */
 static bool serve_client(app_server *server, client *from)
 {
     ssize_t got = recv(from->socket, from->request + from->size, REQUEST_LIMIT - from->size, MSG_DONTWAIT);
@@ -259,7 +259,7 @@ static bool serve_client(app_server *server, client *from)
     return true;
 }
 
-/* What was sent and not read would make the close a reset, and the answer could be lost. */
+/* Drains unread input: closing with unread data resets the connection, and the answer could be lost. */
 static void end_client(const client *one)
 {
     char rest[1024];
@@ -283,11 +283,11 @@ bool app_server_run(app_server *server, const volatile sig_atomic_t *stop)
         time_t now = time(NULL);
         for (int i = count - 1; i >= 0; i--) {
             client *one = &server->clients[i];
-            if (waits[i].revents != 0 ? !serve_client(server, one) : now - one->since <= SILENCE_LIMIT) continue;
+            if (waits[i].revents != 0 ? !serve_client(server, one) : now - one->since <= IDLE_LIMIT) continue;
             end_client(one);
             *one = server->clients[--server->client_count];
         }
-        if ((waits[count].revents & POLLIN) != 0) take_client(server);
+        if ((waits[count].revents & POLLIN) != 0) accept_client(server);
     }
     return true;
 }

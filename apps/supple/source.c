@@ -1,4 +1,4 @@
-/* source.c - INPUT as every verb takes it: files of all formats, meshes with a skeleton, built-in scenes. */
+/* source.c - opens the INPUT of a verb: character files, meshes with a skeleton, built-in scenes. */
 #include "app.h"
 #include "options.h"
 
@@ -15,7 +15,7 @@ static void log_message(void *user, sup_log_level level, const char *message)
     app_session *session = user;
     if (session->quiet || level != SUP_LOG_WARNING) return;
     if (session->warning_count < WARNING_LIMIT) app_say("warning: %s", message);
-    if (session->warning_count == WARNING_LIMIT) app_say("warning: There are more warnings like these.");
+    if (session->warning_count == WARNING_LIMIT) app_say("warning: Further warnings are suppressed.");
     session->warning_count++;
 }
 
@@ -55,12 +55,11 @@ static int fail_scene(const char *name)
     }
     const char *nearest = app_nearest(name, names, count);
     if (nearest != NULL)
-        return app_usage("scene:%s: There is no such scene; did you mean scene:%s? There are: %s.", name, nearest,
-                         list);
-    return app_usage("scene:%s: There is no such scene; there are: %s.", name, list);
+        return app_usage("scene:%s: Unknown scene; did you mean scene:%s? Available: %s.", name, nearest, list);
+    return app_usage("scene:%s: Unknown scene. Available: %s.", name, list);
 }
 
-/* Also "human.bones": what is inside it, or not, sup_scene_create knows. */
+/* Also accepts "human.bones"; sup_scene_create checks the suffix. */
 static bool scene_exists(const char *name)
 {
     size_t length = strcspn(name, ".");
@@ -79,7 +78,7 @@ static int open_scene(app_session *session, const char *input, sup_character **c
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), input + 6);
     if (!scene_exists(name)) return fail_scene(name);
     if (at != NULL && (!app_parse_number(at + 1, &resolution) || resolution < 0.05 || resolution > 20.0))
-        return app_usage("%s: Give a resolution from 0.05 to 20 after the @, such as scene:%s@0.25.", input, name);
+        return app_usage("%s: Expected a resolution from 0.05 to 20 after the @, such as scene:%s@0.25.", input, name);
     if (sup_scene_create(&session->context, name, resolution, character, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, input);
     return APP_DONE;
@@ -101,11 +100,9 @@ int app_fail_load(const sup_error *error, const char *path)
 #ifdef SUPPLE_APP_ASSIMP
     const char *assimp = ", and .fbx .dae through Assimp";
 #else
-    const char *assimp =
-        "; .fbx and .dae need Assimp, which this build is without: install libassimp-dev and build again";
+    const char *assimp = "; .fbx and .dae need Assimp: install libassimp-dev and build again";
 #endif
-    app_say("%s: The ending says the format, and this one is not known. Known are .glb .gltf .obj .off .ply .stl .skel "
-            ".bvh .ini%s.",
+    app_say("%s: Unknown file extension. Supported: .glb .gltf .obj .off .ply .stl .skel .bvh .ini%s.",
             error->where[0] != '\0' ? error->where : path, assimp);
     return APP_INPUT;
 }
@@ -116,7 +113,7 @@ int app_open_character(app_session *session, const char *input, const char *skel
     sup_error error = {0};
     int status = APP_DONE;
     if (app_is_scene(input)) {
-        if (skeleton != NULL) return app_usage("--skeleton is for mesh files: %s has its own.", input);
+        if (skeleton != NULL) return app_usage("--skeleton is for mesh files; %s has a skeleton.", input);
         status = open_scene(session, input, character);
     } else {
         sup_load_def def = app_load_def(skeleton);

@@ -1,31 +1,30 @@
-/* stage.c - a character before the camera. */
+/* stage.c - prepares a character for rendering. */
 #include "stage.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const app_color_choices[] = {"none", "stretch", "contact", "weights", "parts", NULL};
+const char *const app_color_choices[] = {"none", "stretch", "contact", "weights", "primitives", NULL};
 const char *const app_up_choices[] = {"y", "z", NULL};
 
-int app_look_check(app_look *look, int width, int height)
+int app_view_check(app_view_options *view, int width, int height)
 {
     render_def def = {0};
-    look->width = width;
-    look->height = height;
-    if (look->camera == NULL) look->camera = "three-quarter";
-    if (!render_def_camera(&def, look->camera))
-        return app_usage(
-            "--camera %s: There are front, back, side, three-quarter, top, or AZIMUTH,ELEVATION in degrees "
-            "such as 30,10.",
-            look->camera);
-    if (look->size == NULL) return APP_DONE;
+    view->width = width;
+    view->height = height;
+    if (view->camera == NULL) view->camera = "three-quarter";
+    if (!render_def_camera(&def, view->camera))
+        return app_usage("--camera %s: Expected front, back, side, three-quarter, top, or AZIMUTH,ELEVATION in degrees "
+                         "such as 30,10.",
+                         view->camera);
+    if (view->size == NULL) return APP_DONE;
     char *end = NULL;
-    long w = strtol(look->size, &end, 10), h = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
+    long w = strtol(view->size, &end, 10), h = *end == 'x' ? strtol(end + 1, &end, 10) : 0;
     if (*end != '\0' || w < 16 || h < 16 || w > 8192 || h > 8192)
-        return app_usage("--size %s: Give a width and a height from 16 to 8192 pixels, such as 800x800.", look->size);
-    look->width = (int)w;
-    look->height = (int)h;
+        return app_usage("--size %s: Expected WIDTHxHEIGHT, each 16 to 8192 pixels, such as 800x800.", view->size);
+    view->width = (int)w;
+    view->height = (int)h;
     return APP_DONE;
 }
 
@@ -43,12 +42,12 @@ int app_find_joint(const sup_rig *rig, const char *option, const char *name, int
         }
     }
     const char *nearest = app_nearest(name, names, count);
-    if (nearest != NULL) return app_usage("%s %s: There is no such joint; did you mean %s?", option, name, nearest);
-    return app_usage("%s %s: There is no such joint; 'supple info --joints' lists them.", option, name);
+    if (nearest != NULL) return app_usage("%s %s: Unknown joint; did you mean %s?", option, name, nearest);
+    return app_usage("%s %s: Unknown joint; 'supple info --joints' lists the joints.", option, name);
 }
 
-/* Vertices at one place of the skin with one normal of the file shade alike: smooth over seams of textures, hard where
- * the file is. A group is named by its smallest vertex. */
+/* Groups vertices with the same skin vertex and nearly the same normal in the file: shading is smooth across texture
+ * seams and keeps hard edges of the file. The id of a group is its smallest vertex. */
 static bool group_vertices(app_stage *stage)
 {
     const sup_rig *rig = stage->rig;
@@ -74,45 +73,44 @@ static bool group_vertices(app_stage *stage)
     return done;
 }
 
-int app_stage_open(app_stage *stage, const sup_context *context, const sup_rig *rig, const app_look *look)
+int app_stage_open(app_stage *stage, const sup_context *context, const sup_rig *rig, const app_view_options *view)
 {
     size_t vertices = (size_t)rig->vertex_count + 1, skin = (size_t)rig->skin_vertex_count + 1;
     sup_error error = {0};
-    *stage = (app_stage){.context = *context, .rig = rig, .look = look, .zoom_joint = -1};
-    if (look->zoom != NULL) {
-        int status = app_find_joint(rig, "--zoom", look->zoom, &stage->zoom_joint);
+    *stage = (app_stage){.context = *context, .rig = rig, .view = view, .zoom_joint = -1};
+    if (view->zoom != NULL) {
+        int status = app_find_joint(rig, "--zoom", view->zoom, &stage->zoom_joint);
         if (status != APP_DONE) return status;
     }
     stage->shade_group = calloc(vertices, sizeof(int32_t));
     stage->group_normals = calloc(3 * vertices, sizeof(float));
     stage->normals = calloc(3 * vertices, sizeof(float));
-    stage->colors = look->color != APP_COLOR_NONE ? calloc(3 * vertices, sizeof(float)) : NULL;
+    stage->colors = view->color != APP_COLOR_NONE ? calloc(3 * vertices, sizeof(float)) : NULL;
     stage->vertex_values = calloc(skin, sizeof(float));
     stage->skin_positions = calloc(3 * skin, sizeof(float));
     stage->bones = calloc(6 * (size_t)rig->joint_count + 1, sizeof(float));
     bool ready = stage->shade_group != NULL && stage->group_normals != NULL && stage->normals != NULL &&
-                 (stage->colors != NULL || look->color == APP_COLOR_NONE) && stage->vertex_values != NULL &&
+                 (stage->colors != NULL || view->color == APP_COLOR_NONE) && stage->vertex_values != NULL &&
                  stage->skin_positions != NULL && stage->bones != NULL && group_vertices(stage);
     if (!ready) {
-        app_say("There is not enough memory for the picture.");
+        app_say("Out of memory for the image.");
         return APP_OTHER;
     }
-    if (look->layers) {
+    if (view->layers) {
         const sup_character *c = rig->character;
         if (c->muscle_positions == NULL || c->bone_positions == NULL)
-            return app_usage(
-                "--layers: %s has no muscle and bone surfaces under its skin: fit them with 'supple anatomy "
-                "fit', or try scene:human, which has them.",
-                c->name);
-        render_def view = {0};
-        render_def_camera(&view, look->camera);
-        ready = app_layers_open(&stage->layers, rig, view.azimuth, look->up + 1);
+            return app_usage("--layers: %s has no muscle and bone surfaces; fit them with 'supple anatomy fit', or use "
+                             "scene:human.",
+                             c->name);
+        render_def camera_def = {0};
+        render_def_camera(&camera_def, view->camera);
+        ready = app_layers_open(&stage->layers, rig, camera_def.azimuth, view->up + 1);
         if (!ready) {
-            app_say("There is not enough memory for the picture.");
+            app_say("Out of memory for the image.");
             return APP_OTHER;
         }
     }
-    if (look->color != APP_COLOR_CONTACT) return APP_DONE;
+    if (view->color != APP_COLOR_CONTACT) return APP_DONE;
     if (sup_rig_surface_create(context, rig, &stage->surface, &error) != SUP_OK ||
         sup_measurer_create(context, &stage->surface->surface, &stage->measurer, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_BAKE, "--color contact");
@@ -139,28 +137,28 @@ static sup_vec3 posed_point(const app_stage *stage, const sup_mat34 *nodes, int3
     return sup_mat34_transform_point(motion, (sup_vec3){point[0], point[1], point[2]});
 }
 
-/* As far around a joint as its bones reach, but no farther than a third of the character. */
+/* Radius of the close-up of a joint: from the lengths of its bones, at most a third of the character size. */
 static float zoom_radius(const sup_rig *rig, int32_t joint)
 {
     const float *head = rig->bone_head + 3 * (size_t)joint, *tail = rig->bone_tail + 3 * (size_t)joint;
     int32_t parent = rig->joint_parent[joint];
-    const float *before = parent >= 0 ? rig->bone_head + 3 * (size_t)parent : tail;
+    const float *parent_head = parent >= 0 ? rig->bone_head + 3 * (size_t)parent : tail;
     float own = hypotf(hypotf(tail[0] - head[0], tail[1] - head[1]), tail[2] - head[2]);
-    float other = hypotf(hypotf(before[0] - head[0], before[1] - head[1]), before[2] - head[2]);
+    float other = hypotf(hypotf(parent_head[0] - head[0], parent_head[1] - head[1]), parent_head[2] - head[2]);
     return fminf(fmaxf(0.75f * sqrtf(own * other), 0.02f * rig->size), 0.33f * rig->size);
 }
 
-void app_stage_aim(const app_stage *stage, const float *positions, int32_t frame_count, const sup_mat34 *nodes,
-                   render_def *def)
+void app_stage_set_camera(const app_stage *stage, const float *positions, int32_t frame_count, const sup_mat34 *nodes,
+                          render_def *def)
 {
-    int32_t up = stage->look->up + 1;
-    def->width = stage->look->width;
-    def->height = stage->look->height;
-    def->wire = stage->look->wire;
-    render_def_camera(def, stage->look->camera);
+    int32_t up = stage->view->up + 1;
+    def->width = stage->view->width;
+    def->height = stage->view->height;
+    def->wire = stage->view->wire;
+    render_def_camera(def, stage->view->camera);
     render_def_frame(def, positions, (int64_t)frame_count * stage->rig->vertex_count, up);
-    if (stage->look->layers) {
-        /* Room for both figures. */
+    if (stage->view->layers) {
+        /* Both figures must fit. */
         const float *shift = stage->layers.shift;
         float half = 0.5f * hypotf(hypotf(shift[0], shift[1]), shift[2]);
         for (int k = 0; k < 3; k++)
@@ -207,7 +205,7 @@ static void mix(float *to, const float *a, const float *b, float t)
 
 static const float PALE[3] = {0.62f, 0.60f, 0.57f};
 
-/* Linear colours that tell neighbours of a list apart: hues a golden section apart. */
+/* Distinct linear colors for consecutive indices: hues separated by the golden ratio. */
 static void palette(int32_t i, float color[3])
 {
     float hue = 6.2831853f * (0.61803399f * (float)i + 0.07f), light = i % 3 == 0 ? 0.34f : i % 3 == 1 ? 0.48f : 0.24f;
@@ -230,7 +228,7 @@ static void color_weights(app_stage *stage)
     }
 }
 
-static void color_parts(app_stage *stage)
+static void color_primitives(app_stage *stage)
 {
     const sup_character *character = stage->rig->character;
     for (int32_t p = 0; p < character->primitive_count; p++) {
@@ -241,7 +239,7 @@ static void color_parts(app_stage *stage)
     }
 }
 
-/* One value per vertex of the skin to colours: -1 blue, 0 pale, 1 red; props stay pale. */
+/* Maps one value per skin vertex to a color: -1 blue, 0 pale, 1 red; props stay pale. */
 static void color_values(app_stage *stage)
 {
     static const float low[3] = {0.05f, 0.20f, 0.62f}, high[3] = {0.72f, 0.06f, 0.04f};
@@ -258,7 +256,7 @@ static float edge_length(const float *positions, int32_t a, int32_t b)
     return hypotf(hypotf(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
 }
 
-/* The edge at each vertex that changed most, as a power of two: half and double length are full colour. */
+/* log2 of the largest edge length change at each vertex: half and double length are saturated. */
 static void color_stretch(app_stage *stage)
 {
     const sup_rig *rig = stage->rig;
@@ -295,13 +293,13 @@ static void color_contact(app_stage *stage)
 static void choose_colors(app_stage *stage, const float *positions)
 {
     sup_rig_surface_gather(stage->rig, positions, stage->skin_positions);
-    if (stage->look->color == APP_COLOR_STRETCH) color_stretch(stage);
-    if (stage->look->color == APP_COLOR_CONTACT) color_contact(stage);
-    if (stage->look->color == APP_COLOR_WEIGHTS) color_weights(stage);
-    if (stage->look->color == APP_COLOR_PARTS) color_parts(stage);
+    if (stage->view->color == APP_COLOR_STRETCH) color_stretch(stage);
+    if (stage->view->color == APP_COLOR_CONTACT) color_contact(stage);
+    if (stage->view->color == APP_COLOR_WEIGHTS) color_weights(stage);
+    if (stage->view->color == APP_COLOR_PRIMITIVES) color_primitives(stage);
 }
 
-static void place_bones(app_stage *stage, const sup_mat34 *nodes)
+static void pose_bones(app_stage *stage, const sup_mat34 *nodes)
 {
     for (int32_t j = 0; j < stage->rig->joint_count; j++) {
         sup_vec3 ends[2] = {posed_point(stage, nodes, j, stage->rig->bone_head + 3 * (size_t)j),
@@ -310,30 +308,30 @@ static void place_bones(app_stage *stage, const sup_mat34 *nodes)
     }
 }
 
-/* The skin and the obstacles in one scene; what is new in it is to free(). */
-typedef struct crowd {
-    app_obstacle_mesh things;
+/* The skin and the colliders in one scene; owns its arrays. */
+typedef struct collider_scene {
+    app_collider_mesh colliders;
     float *positions, *normals, *colors;
     int32_t *triangles;
-} crowd;
+} collider_scene;
 
-static void crowd_free(crowd *c)
+static void collider_scene_free(collider_scene *c)
 {
-    free(c->things.positions);
-    free(c->things.triangles);
+    free(c->colliders.positions);
+    free(c->colliders.triangles);
     free(c->positions);
     free(c->normals);
     free(c->colors);
     free(c->triangles);
 }
 
-/* Normals of the obstacles from their triangles, larger ones counting more. */
-static void thing_normals(const app_obstacle_mesh *things, float *normals)
+/* Area-weighted vertex normals of the colliders. */
+static void collider_normals(const app_collider_mesh *colliders, float *normals)
 {
-    for (int32_t t = 0; t < things->triangle_count; t++) {
-        const int32_t *v = things->triangles + 3 * (size_t)t;
-        const float *a = things->positions + 3 * (size_t)v[0], *b = things->positions + 3 * (size_t)v[1],
-                    *c = things->positions + 3 * (size_t)v[2];
+    for (int32_t t = 0; t < colliders->triangle_count; t++) {
+        const int32_t *v = colliders->triangles + 3 * (size_t)t;
+        const float *a = colliders->positions + 3 * (size_t)v[0], *b = colliders->positions + 3 * (size_t)v[1],
+                    *c = colliders->positions + 3 * (size_t)v[2];
         float e[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]}, f[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
         float n[3] = {e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2], e[0] * f[1] - e[1] * f[0]};
         for (int k = 0; k < 9; k++)
@@ -341,26 +339,26 @@ static void thing_normals(const app_obstacle_mesh *things, float *normals)
     }
 }
 
-static bool add_obstacles(const app_stage *stage, const sup_mat34 *nodes, render_scene *scene, crowd *c)
+static bool add_colliders(const app_stage *stage, const sup_mat34 *nodes, render_scene *scene, collider_scene *c)
 {
-    static const float THING[3] = {0.16f, 0.24f, 0.34f}, CLAY[3] = {0.62f, 0.47f, 0.39f};
-    if (!app_obstacles_show(stage->obstacles, nodes, 1.2f * stage->rig->size, &c->things)) return false;
-    size_t skin = (size_t)scene->vertex_count, all = skin + (size_t)c->things.vertex_count;
-    size_t faces = (size_t)scene->triangle_count, all_faces = faces + (size_t)c->things.triangle_count;
+    static const float COLLIDER_COLOR[3] = {0.16f, 0.24f, 0.34f}, CLAY[3] = {0.62f, 0.47f, 0.39f};
+    if (!app_colliders_mesh(stage->colliders, nodes, 1.2f * stage->rig->size, &c->colliders)) return false;
+    size_t skin = (size_t)scene->vertex_count, all = skin + (size_t)c->colliders.vertex_count;
+    size_t faces = (size_t)scene->triangle_count, all_faces = faces + (size_t)c->colliders.triangle_count;
     c->positions = malloc(3 * all * sizeof(float));
     c->normals = calloc(3 * all, sizeof(float));
     c->colors = malloc(3 * all * sizeof(float));
     c->triangles = malloc(3 * all_faces * sizeof(int32_t));
     if (c->positions == NULL || c->normals == NULL || c->colors == NULL || c->triangles == NULL) return false;
     memcpy(c->positions, scene->positions, 3 * skin * sizeof(float));
-    memcpy(c->positions + 3 * skin, c->things.positions, 3 * (all - skin) * sizeof(float));
+    memcpy(c->positions + 3 * skin, c->colliders.positions, 3 * (all - skin) * sizeof(float));
     memcpy(c->normals, scene->normals, 3 * skin * sizeof(float));
-    thing_normals(&c->things, c->normals + 3 * skin);
+    collider_normals(&c->colliders, c->normals + 3 * skin);
     for (size_t v = 0; v < all; v++)
-        set_color(c->colors + 3 * v, v >= skin ? THING : scene->colors != NULL ? scene->colors + 3 * v : CLAY);
+        set_color(c->colors + 3 * v, v >= skin ? COLLIDER_COLOR : scene->colors != NULL ? scene->colors + 3 * v : CLAY);
     memcpy(c->triangles, scene->triangles, 3 * faces * sizeof(int32_t));
     for (size_t i = 3 * faces; i < 3 * all_faces; i++)
-        c->triangles[i] = c->things.triangles[i - 3 * faces] + scene->vertex_count;
+        c->triangles[i] = c->colliders.triangles[i - 3 * faces] + scene->vertex_count;
     scene->positions = c->positions;
     scene->normals = c->normals;
     scene->colors = c->colors;
@@ -370,15 +368,15 @@ static bool add_obstacles(const app_stage *stage, const sup_mat34 *nodes, render
     return true;
 }
 
-int app_stage_shoot(app_stage *stage, const float *positions, const sup_mat34 *nodes, const render_def *def,
-                    render_image *image)
+int app_stage_render(app_stage *stage, const float *positions, const sup_mat34 *nodes, const render_def *def,
+                     render_image *image)
 {
     const sup_rig *rig = stage->rig;
-    bool bones = stage->look->bones && nodes != NULL;
+    bool bones = stage->view->bones && nodes != NULL;
     sup_error error = {0};
     compute_normals(stage, positions);
     choose_colors(stage, positions);
-    if (bones) place_bones(stage, nodes);
+    if (bones) pose_bones(stage, nodes);
     render_scene scene = {.vertex_count = rig->vertex_count,
                           .triangle_count = rig->character->triangle_count,
                           .positions = positions,
@@ -387,25 +385,25 @@ int app_stage_shoot(app_stage *stage, const float *positions, const sup_mat34 *n
                           .colors = stage->colors,
                           .bone_count = bones ? rig->joint_count : 0,
                           .bones = bones ? stage->bones : NULL,
-                          .up = stage->look->up + 1};
-    crowd things = {0};
+                          .up = stage->view->up + 1};
+    collider_scene colliders = {0};
     render_scene cut = scene;
     int status = APP_DONE;
-    if (stage->look->layers) {
-        if (!app_layers_show(&stage->layers, positions, nodes, &cut)) {
-            app_say("There is not enough memory for the picture.");
+    if (stage->view->layers) {
+        if (!app_layers_mesh(&stage->layers, positions, nodes, &cut)) {
+            app_say("Out of memory for the image.");
             status = APP_OTHER;
         }
         scene = cut;
     }
-    if (status == APP_DONE && stage->obstacles != NULL && stage->obstacles->count > 0 &&
-        !add_obstacles(stage, nodes, &scene, &things)) {
-        app_say("There is not enough memory for the picture.");
+    if (status == APP_DONE && stage->colliders != NULL && stage->colliders->count > 0 &&
+        !add_colliders(stage, nodes, &scene, &colliders)) {
+        app_say("Out of memory for the image.");
         status = APP_OTHER;
     }
     if (status == APP_DONE && render_picture(&stage->context, &scene, def, image, &error) != SUP_OK)
         status = app_fail(&error, APP_PHASE_BAKE, "picture");
-    crowd_free(&things);
-    if (stage->look->layers) app_layers_free(&cut);
+    collider_scene_free(&colliders);
+    if (stage->view->layers) app_layers_free(&cut);
     return status;
 }

@@ -1,9 +1,9 @@
-/* svg.c - plots of numbers over frames as SVG. */
+/* svg.c - SVG plots of values over frames. */
 #include "svg.h"
 
 #include <math.h>
 
-enum { WIDTH = 640, HEIGHT = 220, LEFT = 62, RIGHT = 12, TOP = 14, BOTTOM = 30, MOST_TICKS = 5 };
+enum { WIDTH = 640, HEIGHT = 220, LEFT = 62, RIGHT = 12, TOP = 14, BOTTOM = 30, MAX_TICKS = 5 };
 
 void app_html_text(FILE *file, const char *text)
 {
@@ -20,13 +20,13 @@ typedef struct scale {
     double low, high, step;
 } scale;
 
-/* 1, 2 or 5 times a power of ten, so that at most MOST_TICKS steps cover the range. */
+/* Tick distance: 1, 2 or 5 times a power of ten, with at most MAX_TICKS ticks over the range. */
 static double nice_step(double range)
 {
-    double power = pow(10.0, floor(log10(range / MOST_TICKS)));
+    double power = pow(10.0, floor(log10(range / MAX_TICKS)));
     for (int i = 0; i < 4; i++) {
         static const double factors[4] = {1.0, 2.0, 5.0, 10.0};
-        if (range / (factors[i] * power) <= MOST_TICKS) return factors[i] * power;
+        if (range / (factors[i] * power) <= MAX_TICKS) return factors[i] * power;
     }
     return 10.0 * power;
 }
@@ -51,10 +51,10 @@ static scale find_scale(const app_plot *plot)
         s.high = fmax(s.high, plot->ideal);
     }
     if (!(s.low <= s.high)) s.low = 0.0, s.high = 1.0;
-    double least = 1e-6 + 1e-3 * fmax(fabs(s.low), fabs(s.high)); /* noise stays a flat line */
-    if (s.high - s.low < least) {
-        s.high += 0.5 * least;
-        s.low -= 0.5 * least;
+    double min_range = 1e-6 + 1e-3 * fmax(fabs(s.low), fabs(s.high)); /* show noise as a flat line */
+    if (s.high - s.low < min_range) {
+        s.high += 0.5 * min_range;
+        s.low -= 0.5 * min_range;
     }
     s.step = nice_step(s.high - s.low);
     s.low = s.step * floor(s.low / s.step + 1e-9);

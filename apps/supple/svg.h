@@ -1,4 +1,4 @@
-/* svg.h - plots of numbers over frames as SVG, for a page that says what the colours are. */
+/* svg.h - SVG plots of values over frames; the style sheet of the page defines the colors. */
 #ifndef APP_SVG_H
 #define APP_SVG_H
 
@@ -20,10 +20,10 @@ typedef struct app_plot {
     int32_t series_count;
 } app_plot;
 
-/* An <svg> element. Its parts have the classes plot, axis, grid, label, ideal, mark and s0 to s7 for the series, which the
- * page's style colours: readable on dark and on light ground. */
+/* Writes an <svg> element with the classes plot, axis, grid, label, ideal, mark, and s0 to s7 for the series; the page
+ * styles them for light and dark themes. */
 void app_svg_plot(FILE *file, const app_plot *plot);
-/* Text with the characters that HTML keeps for itself written as entities. */
+/* Writes text with HTML special characters escaped. */
 void app_html_text(FILE *file, const char *text);
 
 #endif

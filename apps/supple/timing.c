@@ -1,4 +1,4 @@
-/* timing.c - how long the stages of a method take on one input. */
+/* timing.c - times the stages of a method on one input. */
 #include "timing.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TIMES = 20000, FEWEST_FRAMES = 8 };
+enum { MAX_TIMES = 20000, MIN_FRAMES = 8 };
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -14,7 +14,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Times of one stage as they come in. */
+/* Collects the times of one stage. */
 typedef struct stopwatch {
     double *times;
     int count;
@@ -29,7 +29,7 @@ static void start(stopwatch *watch)
 static void stop(stopwatch *watch)
 {
     double time = app_milliseconds() - watch->began;
-    if (watch->count < MOST_TIMES) watch->times[watch->count++] = time;
+    if (watch->count < MAX_TIMES) watch->times[watch->count++] = time;
     watch->total += time;
 }
 
@@ -47,9 +47,9 @@ static app_times finish(stopwatch *watch)
     return result;
 }
 
-/* An allocator that keeps count. */
+/* An allocator that counts bytes. */
 typedef struct counter {
-    atomic_size_t now, most;
+    atomic_size_t current, peak;
 } counter;
 
 static void *count_allocate(void *user, size_t size, size_t alignment)
@@ -58,8 +58,8 @@ static void *count_allocate(void *user, size_t size, size_t alignment)
     size_t rounded = (size + alignment - 1) / alignment * alignment;
     void *memory = rounded >= size ? aligned_alloc(alignment, rounded > 0 ? rounded : alignment) : NULL;
     if (memory == NULL) return NULL;
-    size_t now = atomic_fetch_add(&c->now, size) + size, most = atomic_load(&c->most);
-    while (now > most && !atomic_compare_exchange_weak(&c->most, &most, now)) {
+    size_t current = atomic_fetch_add(&c->current, size) + size, peak = atomic_load(&c->peak);
+    while (current > peak && !atomic_compare_exchange_weak(&c->peak, &peak, current)) {
     }
     return memory;
 }
@@ -68,11 +68,11 @@ static void count_release(void *user, void *memory, size_t size)
 {
     counter *c = user;
     if (memory == NULL) return;
-    atomic_fetch_sub(&c->now, size);
+    atomic_fetch_sub(&c->current, size);
     free(memory);
 }
 
-/* One input on one method, from file to frames. */
+/* One method on one input, from loading to stepping. */
 typedef struct trial {
     const app_timing_def *def;
     app_timing *timing;
@@ -86,21 +86,21 @@ typedef struct trial {
     sup_model *model;
     sup_pose *pose;
     sup_instance **instances;
-    sup_crowd *crowd; /* in their place on a device */
+    sup_crowd *crowd; /* replaces `instances` on a device */
     float *positions, *normals;
-    double *wanted, *wanted_normals;
+    double *reference_positions, *reference_normals;
 } trial;
 
-static bool go_on(const trial *t, int fewest)
+static bool needs_more_runs(const trial *t, int minimum)
 {
-    return t->watch.count < fewest || (t->watch.count < MOST_TIMES && t->watch.total < 1e3 * t->def->seconds);
+    return t->watch.count < minimum || (t->watch.count < MAX_TIMES && t->watch.total < 1e3 * t->def->seconds);
 }
 
 static int load(trial *t)
 {
     const app_timing_def *def = t->def;
     int status = APP_DONE;
-    while (status == APP_DONE && (t->watch.count == 0 || go_on(t, 1))) {
+    while (status == APP_DONE && (t->watch.count == 0 || needs_more_runs(t, 1))) {
         sup_character_destroy(t->character);
         t->character = NULL;
         start(&t->watch);
@@ -110,7 +110,7 @@ static int load(trial *t)
     t->timing->load = finish(&t->watch);
     if (status != APP_DONE) return status;
     int32_t clip = def->clip != NULL ? sup_character_find_clip(t->character, def->clip) : 0;
-    if (clip < 0) return app_usage("--clip %s: %s has no such clip.", def->clip, def->input);
+    if (clip < 0) return app_usage("--clip %s: Unknown clip of %s.", def->clip, def->input);
     t->clip = clip < t->character->clip_count ? &t->character->clips[clip] : NULL;
     return APP_DONE;
 }
@@ -118,7 +118,7 @@ static int load(trial *t)
 static sup_result make_rig(trial *t, sup_error *error)
 {
     sup_result result = SUP_OK;
-    while (result == SUP_OK && go_on(t, 1)) {
+    while (result == SUP_OK && needs_more_runs(t, 1)) {
         sup_rig_destroy(t->rig);
         t->rig = NULL;
         start(&t->watch);
@@ -133,7 +133,7 @@ static sup_result bind(trial *t, sup_error *error)
 {
     sup_bind_def def = {.values = t->def->params, .setup = t->def->setup, .setup_size = t->def->setup_size};
     sup_result result = SUP_OK;
-    while (result == SUP_OK && go_on(t, 1)) {
+    while (result == SUP_OK && needs_more_runs(t, 1)) {
         sup_model_destroy(t->model);
         t->model = NULL;
         start(&t->watch);
@@ -141,15 +141,15 @@ static sup_result bind(trial *t, sup_error *error)
         stop(&t->watch);
     }
     t->timing->bind = finish(&t->watch);
-    t->timing->peak_bytes = atomic_load(&t->memory.most);
+    t->timing->peak_bytes = atomic_load(&t->memory.peak);
     return result;
 }
 
-static void take_census(trial *t)
+static void collect_stats(trial *t)
 {
-    const int32_t *census = sup_model_array(t->model, "stats", SUP_ARRAY_INT32, 2);
-    t->timing->simulated = census != NULL ? census[0] : -1;
-    t->timing->elements = census != NULL ? census[1] : -1;
+    const int32_t *stats = sup_model_array(t->model, "stats", SUP_ARRAY_INT32, 2);
+    t->timing->simulated = stats != NULL ? stats[0] : -1;
+    t->timing->elements = stats != NULL ? stats[1] : -1;
     t->timing->model_bytes = sup_model_bytes(t->model).size;
     t->timing->vertices = t->rig->vertex_count;
     t->timing->joints = t->rig->joint_count;
@@ -157,22 +157,22 @@ static void take_census(trial *t)
 
 static sup_result open_instances(trial *t, sup_error *error)
 {
-    size_t vertices = (size_t)t->rig->vertex_count + 1, before = atomic_load(&t->memory.now);
+    size_t vertices = (size_t)t->rig->vertex_count + 1, before = atomic_load(&t->memory.current);
     sup_result result = sup_pose_create(&t->context, t->character, &t->pose, error);
     t->instances = calloc((size_t)t->def->instances, sizeof(sup_instance *));
     t->positions = calloc(3 * vertices, sizeof(float));
     t->normals = calloc(3 * vertices, sizeof(float));
-    t->wanted = calloc(3 * vertices, sizeof(double));
-    t->wanted_normals = calloc(3 * vertices, sizeof(double));
-    if (t->instances == NULL || t->positions == NULL || t->normals == NULL || t->wanted == NULL ||
-        t->wanted_normals == NULL)
+    t->reference_positions = calloc(3 * vertices, sizeof(double));
+    t->reference_normals = calloc(3 * vertices, sizeof(double));
+    if (t->instances == NULL || t->positions == NULL || t->normals == NULL || t->reference_positions == NULL ||
+        t->reference_normals == NULL)
         return SUP_ERROR_MEMORY;
     if (result == SUP_OK && t->def->device != NULL)
         return sup_crowd_create(t->def->device, t->model, &(sup_crowd_def){.instance_count = t->def->instances},
                                 &t->crowd, error);
     for (int i = 0; result == SUP_OK && i < t->def->instances; i++)
         result = sup_instance_create(&t->context, t->model, NULL, &t->instances[i], error);
-    t->timing->state_bytes = (atomic_load(&t->memory.now) - before) / (size_t)t->def->instances;
+    t->timing->state_bytes = (atomic_load(&t->memory.current) - before) / (size_t)t->def->instances;
     return result;
 }
 
@@ -190,7 +190,7 @@ static sup_result pose_at(trial *t, int32_t frame)
 static sup_result time_pose(trial *t)
 {
     sup_result result = SUP_OK;
-    for (int32_t f = 0; result == SUP_OK && f < 4 * MOST_TIMES && go_on(t, FEWEST_FRAMES); f++) {
+    for (int32_t f = 0; result == SUP_OK && f < 4 * MAX_TIMES && needs_more_runs(t, MIN_FRAMES); f++) {
         start(&t->watch);
         result = pose_at(t, f);
         stop(&t->watch);
@@ -199,11 +199,11 @@ static sup_result time_pose(trial *t)
     return result;
 }
 
-/* The same with all instances on a device; they take one pose. */
+/* Times all instances on a device, with the same pose. */
 static sup_result time_crowd(trial *t, sup_error *error)
 {
     sup_result result = SUP_OK;
-    for (int32_t f = 0; result == SUP_OK && go_on(t, FEWEST_FRAMES); f++) {
+    for (int32_t f = 0; result == SUP_OK && needs_more_runs(t, MIN_FRAMES); f++) {
         bool first = f % frame_count(t) == 0;
         result = pose_at(t, f);
         if (result == SUP_OK) result = sup_crowd_pose(t->crowd, -1, t->pose, error);
@@ -218,13 +218,13 @@ static sup_result time_crowd(trial *t, sup_error *error)
     return result;
 }
 
-/* The motion from its start, over and over; a frame that jumps back to the start resets. */
+/* Loops over the clip; resets the instances at its first frame. */
 static sup_result time_steps(trial *t)
 {
     sup_result result = SUP_OK;
     sup_skin_out out = {.positions = t->positions, .normals = t->normals};
     double energy = 0.0;
-    for (int32_t f = 0; result == SUP_OK && go_on(t, FEWEST_FRAMES); f++) {
+    for (int32_t f = 0; result == SUP_OK && needs_more_runs(t, MIN_FRAMES); f++) {
         result = pose_at(t, f);
         bool first = f % frame_count(t) == 0;
         for (int i = 0; first && result == SUP_OK && i < t->def->instances; i++)
@@ -233,7 +233,7 @@ static sup_result time_steps(trial *t)
         for (int i = 0; result == SUP_OK && i < t->def->instances; i++)
             result = sup_instance_step(t->instances[i], t->pose, first ? 0.0f : 1.0f / 30.0f, &out);
         stop(&t->watch);
-        if (f < FEWEST_FRAMES) energy += sup_instance_energy(t->instances[0]) / FEWEST_FRAMES;
+        if (f < MIN_FRAMES) energy += sup_instance_energy(t->instances[0]) / MIN_FRAMES;
     }
     t->timing->energy = energy;
     t->timing->step = finish(&t->watch);
@@ -251,22 +251,22 @@ static void stage_done(void *user, const char *stage)
 {
     observer *o = user;
     app_timing *timing = o->timing;
-    double now = app_milliseconds();
+    double current = app_milliseconds();
     int32_t i = 0;
-    while (i < timing->part_count && strcmp(timing->parts[i].name, stage) != 0)
+    while (i < timing->step_stage_count && strcmp(timing->step_stages[i].name, stage) != 0)
         i++;
-    if (i == APP_PART_LIMIT) return;
-    if (i == timing->part_count) {
-        timing->part_count++;
-        snprintf(timing->parts[i].name, sizeof timing->parts[i].name, "%s", stage);
-        timing->parts[i].ms = 0.0;
+    if (i == APP_STEP_STAGE_LIMIT) return;
+    if (i == timing->step_stage_count) {
+        timing->step_stage_count++;
+        snprintf(timing->step_stages[i].name, sizeof timing->step_stages[i].name, "%s", stage);
+        timing->step_stages[i].ms = 0.0;
     }
-    timing->parts[i].ms += now - o->last;
+    timing->step_stages[i].ms += current - o->last;
     o->last = app_milliseconds();
 }
 
-/* The motion once more with somebody watching, which costs a little: the whole is timed without. */
-static sup_result time_parts(trial *t)
+/* Times the stages of the step with the profiling hook; time_steps runs without it because it costs time. */
+static sup_result time_step_stages(trial *t)
 {
     sup_skin_out out = {.positions = t->positions, .normals = t->normals};
     observer o = {.timing = t->timing};
@@ -280,13 +280,13 @@ static sup_result time_parts(trial *t)
         if (result == SUP_OK) result = sup_instance_step(t->instances[0], t->pose, 1.0f / 30.0f, &out);
     }
     sup_instance_observe(t->instances[0], NULL, NULL);
-    for (int32_t i = 0; i < t->timing->part_count; i++)
-        t->timing->parts[i].ms /= (double)frames;
+    for (int32_t i = 0; i < t->timing->step_stage_count; i++)
+        t->timing->step_stages[i].ms /= (double)frames;
     return result;
 }
 
-/* The solver beside plain iterations and the scalar reference, over some steps of the motion: the reference is slow. */
-static sup_result compare_solver(trial *t, sup_error *error)
+/* Compares the solver with plain iterations and the scalar reference, over few steps: the reference is slow. */
+static sup_result time_solver(trial *t, sup_error *error)
 {
     const sup_method_inspection *inspection = t->def->method->inspection;
     if (inspection == NULL || inspection->compare == NULL || t->clip == NULL) return SUP_OK;
@@ -303,10 +303,11 @@ static sup_result time_reference(trial *t)
 {
     bool dual = strcmp(t->def->method->name, "dualquat") == 0;
     sup_result result = SUP_OK;
-    for (int32_t f = 0; result == SUP_OK && go_on(t, 3); f++) {
+    for (int32_t f = 0; result == SUP_OK && needs_more_runs(t, 3); f++) {
         result = pose_at(t, f);
         start(&t->watch);
-        if (result == SUP_OK) result = sup_reference_skin(NULL, t->rig, t->pose, dual, t->wanted, t->wanted_normals);
+        if (result == SUP_OK)
+            result = sup_reference_skin(NULL, t->rig, t->pose, dual, t->reference_positions, t->reference_normals);
         stop(&t->watch);
     }
     t->timing->reference = finish(&t->watch);
@@ -316,9 +317,9 @@ static sup_result time_reference(trial *t)
 static int run(trial *t)
 {
     sup_error error = {0};
-    t->watch.times = calloc(MOST_TIMES, sizeof(double));
+    t->watch.times = calloc(MAX_TIMES, sizeof(double));
     if (t->watch.times == NULL) {
-        app_say("There is not enough memory for the times.");
+        app_say("Out of memory for the times.");
         return APP_OTHER;
     }
     int status = load(t);
@@ -326,14 +327,14 @@ static int run(trial *t)
     sup_result result = make_rig(t, &error);
     if (result == SUP_OK) result = bind(t, &error);
     if (result == SUP_OK) {
-        take_census(t);
+        collect_stats(t);
         result = open_instances(t, &error);
     }
     if (result == SUP_OK) result = time_pose(t);
     if (result == SUP_OK) result = t->crowd != NULL ? time_crowd(t, &error) : time_steps(t);
-    if (result == SUP_OK && t->crowd == NULL) result = time_parts(t);
+    if (result == SUP_OK && t->crowd == NULL) result = time_step_stages(t);
     if (result == SUP_OK) result = time_reference(t);
-    if (result == SUP_OK && t->def->compares) result = compare_solver(t, &error);
+    if (result == SUP_OK && t->def->compare_solver) result = time_solver(t, &error);
     if (result == SUP_OK) return APP_DONE;
     if (error.id[0] == '\0') {
         error.result = result;
@@ -346,7 +347,7 @@ int app_timing_run(const app_timing_def *def, app_timing *timing)
 {
     trial t = {.def = def, .timing = timing};
     *timing = (app_timing){.instances = def->instances, .contact = -1};
-    timing->before_step_ms = timing->before_bind_ms = timing->before_ratio = (double)NAN;
+    timing->previous_step_ms = timing->previous_bind_ms = timing->previous_ratio = (double)NAN;
     snprintf(timing->input, sizeof timing->input, "%s", def->input);
     snprintf(timing->method, sizeof timing->method, "%s", def->method->name);
     snprintf(timing->device, sizeof timing->device, "%.60s",
@@ -362,8 +363,8 @@ int app_timing_run(const app_timing_def *def, app_timing *timing)
     free(t.instances);
     free(t.positions);
     free(t.normals);
-    free(t.wanted);
-    free(t.wanted_normals);
+    free(t.reference_positions);
+    free(t.reference_normals);
     free(t.watch.times);
     sup_pose_destroy(t.pose);
     sup_model_destroy(t.model);

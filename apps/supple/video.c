@@ -1,4 +1,4 @@
-/* video.c - films through the ffmpeg program. */
+/* video.c - encodes videos with the ffmpeg program. */
 #include "video.h"
 #include "app.h"
 
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whether a program of that name is on the PATH. */
+/* True when a program of this name is on the PATH. */
 static bool is_installed(const char *name)
 {
     const char *path = getenv("PATH");
@@ -25,17 +25,17 @@ static bool is_installed(const char *name)
 }
 
 /* Runs in the child, between fork and exec. */
-static void become_ffmpeg(const int pictures[2], const int words[2], char *const *arguments)
+static void become_ffmpeg(const int pictures[2], const int errors[2], char *const *arguments)
 {
     int nothing = open("/dev/null", O_WRONLY);
     dup2(pictures[0], STDIN_FILENO);
     dup2(nothing, STDOUT_FILENO);
-    dup2(words[1], STDERR_FILENO);
+    dup2(errors[1], STDERR_FILENO);
     close(pictures[0]);
     close(pictures[1]);
-    close(words[0]);
-    close(words[1]);
-    setpgid(0, 0); /* a Ctrl-C is ours to handle: we close the pipe and remove what there is */
+    close(errors[0]);
+    close(errors[1]);
+    setpgid(0, 0); /* own process group: on Ctrl-C the parent closes the pipe and removes the file */
     signal(SIGPIPE, SIG_DFL);
     execvp("ffmpeg", arguments);
     _exit(127);
@@ -43,31 +43,30 @@ static void become_ffmpeg(const int pictures[2], const int words[2], char *const
 
 static bool start(app_video *video, char *const *arguments)
 {
-    int pictures[2] = {-1, -1}, words[2] = {-1, -1};
+    int pictures[2] = {-1, -1}, errors[2] = {-1, -1};
     if (pipe(pictures) != 0) return false;
-    if (pipe(words) == 0) video->process = fork();
-    if (video->process == 0 && words[0] >= 0) become_ffmpeg(pictures, words, arguments);
+    if (pipe(errors) == 0) video->process = fork();
+    if (video->process == 0 && errors[0] >= 0) become_ffmpeg(pictures, errors, arguments);
     close(pictures[0]);
-    if (words[1] >= 0) close(words[1]);
+    if (errors[1] >= 0) close(errors[1]);
     if (video->process <= 0) {
         close(pictures[1]);
-        if (words[0] >= 0) close(words[0]);
+        if (errors[0] >= 0) close(errors[0]);
         video->process = 0;
         return false;
     }
     fcntl(pictures[1], F_SETFD, FD_CLOEXEC);
     video->pictures = pictures[1];
-    video->words = words[0];
+    video->errors = errors[0];
     return true;
 }
 
 int app_video_check(const char *path)
 {
     if (is_installed("ffmpeg")) return APP_DONE;
-    app_say(
-        "%s: Films are made by the ffmpeg program, which is not on the PATH: install it (apt-get install ffmpeg), or "
-        "write a .png.",
-        path);
+    app_say("%s: Videos need the ffmpeg program, which is not on the PATH; install it (apt-get install ffmpeg), or "
+            "write a .png.",
+            path);
     return APP_OTHER;
 }
 
@@ -75,13 +74,13 @@ int app_video_open(app_video *video, const char *path, int32_t width, int32_t he
 {
     char size[32], rate[32];
     const char *ending = strrchr(path, '.') + 1;
-    *video = (app_video){.path = path, .pictures = -1, .words = -1};
+    *video = (app_video){.path = path, .pictures = -1, .errors = -1};
     if (snprintf(video->temporary, sizeof video->temporary, "%s.part%ld", path, (long)getpid()) >=
         (int)sizeof video->temporary)
         return app_usage("%s: The path is too long.", path);
     snprintf(size, sizeof size, "%dx%d", (int)width, (int)height);
     snprintf(rate, sizeof rate, "%.6g", fps);
-    /* H.264 and VP9 want even sides; a GIF gets a palette of its own. */
+    /* H.264 and VP9 need even sizes; a GIF gets an optimized palette. */
     static const char even[] = "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white";
     static const char own_palette[] = "split[a][b];[a]palettegen[p];[b][p]paletteuse=dither=bayer:bayer_scale=4";
     const char *mp4[] = {"-vf", even,      "-c:v",   "libx264",   "-pix_fmt",   "yuv420p", "-crf",
@@ -101,18 +100,18 @@ int app_video_open(app_video *video, const char *path, int32_t width, int32_t he
         arguments[count++] = rest[i];
     arguments[count++] = "-y";
     arguments[count] = video->temporary;
-    /* execvp does not change its arguments; its type is older than const. */
+    /* execvp does not modify its arguments; its prototype lacks const. */
     if (start(video, (char *const *)(uintptr_t)arguments)) return APP_DONE;
     app_say("%s: ffmpeg cannot be started: %s.", path, strerror(errno));
     return APP_OTHER;
 }
 
-/* The first line of what ffmpeg said, once it has ended. */
-static void read_words(const app_video *video, char *text, size_t size)
+/* Reads the first line of the stderr of ffmpeg after it ended. */
+static void read_errors(const app_video *video, char *text, size_t size)
 {
     size_t length = 0;
     ssize_t got = 0;
-    while (length + 1 < size && (got = read(video->words, text + length, size - 1 - length)) > 0)
+    while (length + 1 < size && (got = read(video->errors, text + length, size - 1 - length)) > 0)
         length += (size_t)got;
     text[length] = '\0';
     text[strcspn(text, "\n")] = '\0';
@@ -125,7 +124,7 @@ int app_video_add(app_video *video, const render_image *image)
     while (left > 0) {
         ssize_t written = write(video->pictures, next, left);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return APP_OTHER; /* ffmpeg has ended: app_video_close says why */
+        if (written <= 0) return APP_OTHER; /* ffmpeg ended: app_video_close prints the reason */
         next += written;
         left -= (size_t)written;
     }
@@ -135,25 +134,26 @@ int app_video_add(app_video *video, const render_image *image)
 int app_video_close(app_video *video, int status)
 {
     int end = 0;
-    char said[600] = "";
+    char message[600] = "";
     if (video->process == 0) return status;
     if (status != APP_DONE && waitpid(video->process, &end, WNOHANG) == 0) {
-        kill(video->process, SIGTERM); /* we stop before the end: the film is not wanted */
+        kill(video->process, SIGTERM); /* cancelled: discard the video */
         close(video->pictures);
         waitpid(video->process, &end, 0);
         end = 0;
     } else {
         close(video->pictures);
-        read_words(video, said, sizeof said);
+        read_errors(video, message, sizeof message);
         if (status == APP_DONE) waitpid(video->process, &end, 0);
     }
-    close(video->words);
+    close(video->errors);
     bool failed = !WIFEXITED(end) || WEXITSTATUS(end) != 0;
     if (failed) {
-        app_say("%s: ffmpeg could not make the film: %s", video->path, said[0] != '\0' ? said : "it ended early");
+        app_say("%s: ffmpeg could not write the video: %s", video->path,
+                message[0] != '\0' ? message : "it exited early");
         status = APP_OTHER;
     } else if (status == APP_DONE && rename(video->temporary, video->path) != 0) {
-        app_say("%s: The film cannot be put in its place: %s.", video->path, strerror(errno));
+        app_say("%s: The video cannot be renamed: %s.", video->path, strerror(errno));
         status = APP_OTHER;
     }
     if (status != APP_DONE) remove(video->temporary);

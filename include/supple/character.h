@@ -105,7 +105,7 @@ typedef struct sup_character {
     const float *bone_positions;   /* [vertex_count*3] mesh space, or NULL */
     /* [vertex_count] bone that the bone surface is attached to; -1: not attached, it slides over joints and organs.
      * NULL: use the influences. */
-    const int32_t *bone_holders;
+    const int32_t *bone_attachments;
     int32_t triangle_count;
     const int32_t *triangles; /* [triangle_count*3] character-wide vertex indices */
 

@@ -38,7 +38,7 @@ SUP_API void sup_cache_abandon(sup_cache_writer *writer);
 SUP_API sup_result sup_model_save(const sup_model *model, const char *path, sup_error *error);
 
 /* Writes the character itself as a GLB: nodes, skins, weights, primitives, morph targets, clips, the surfaces under the
- * skin (attributes _MUSCLE, _BONE and _HOLDER) and extras. sup_load returns the same character except for what glTF
+ * skin (attributes _MUSCLE, _BONE and _ATTACHMENT) and extras. sup_load returns the same character except for what glTF
  * cannot represent: primitives without vertices and clips without channels are dropped, meshes and materials are
  * renumbered, the weights of a vertex sum to 1, keys with equal times are moved apart by the smallest float step, clips
  * start at 0 or later. Each material is written as a plain colour; textures of the source document are not copied. A

@@ -1,4 +1,4 @@
-/* anatomy_bytes.c - a template as a block of named arrays. */
+/* anatomy_bytes.c - serialises a template as a block of named arrays. */
 #include "anatomy/anatomy_bytes.h"
 
 #define KIND "template"
@@ -7,13 +7,13 @@ void sup_anatomy_counts(const sup_anatomy *a, int32_t counts[SUP_ANATOMY_COUNTS]
 {
     int32_t values[SUP_ANATOMY_COUNTS] = {
         a->vertex_count, a->triangle_count,      a->joint_count,           a->influence_first[a->vertex_count],
-        a->part_count,   a->detail_vertex_count, a->detail_triangle_count, (int32_t)a->sex};
+        a->organ_count,  a->detail_vertex_count, a->detail_triangle_count, (int32_t)a->sex};
     memcpy(counts, values, sizeof values);
 }
 
 int32_t sup_anatomy_fields(sup_anatomy *a, int32_t influences, sup_store_field fields[SUP_ANATOMY_FIELDS])
 {
-    int64_t n = a->vertex_count, joints = a->joint_count, parts = a->part_count;
+    int64_t n = a->vertex_count, joints = a->joint_count, organs = a->organ_count;
     sup_store_field list[] = {
         {"triangles", SUP_STORE_ARRAY, SUP_ARRAY_INT32, 3 * (int64_t)a->triangle_count, (void *)&a->triangles},
         {"skin", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, 3 * n, (void *)&a->skin},
@@ -31,11 +31,11 @@ int32_t sup_anatomy_fields(sup_anatomy *a, int32_t influences, sup_store_field f
         {"influence_joint", SUP_STORE_ARRAY, SUP_ARRAY_INT32, influences, (void *)&a->influence_joint},
         {"influence_weight", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, influences, (void *)&a->influence_weight},
         {"bone_joint", SUP_STORE_ARRAY, SUP_ARRAY_INT32, n, (void *)&a->bone_joint},
-        {"part_names", SUP_STORE_TEXTS, SUP_ARRAY_BYTE, parts, (void *)&a->part_names},
-        {"part_is_muscle", SUP_STORE_ARRAY, SUP_ARRAY_BYTE, parts, (void *)&a->part_is_muscle},
-        {"part_joint", SUP_STORE_ARRAY, SUP_ARRAY_INT32, parts, (void *)&a->part_joint},
-        {"part_vertex", SUP_STORE_ARRAY, SUP_ARRAY_INT32, parts + 1, (void *)&a->part_vertex},
-        {"part_triangle", SUP_STORE_ARRAY, SUP_ARRAY_INT32, parts + 1, (void *)&a->part_triangle},
+        {"organ_names", SUP_STORE_TEXTS, SUP_ARRAY_BYTE, organs, (void *)&a->organ_names},
+        {"organ_is_muscle", SUP_STORE_ARRAY, SUP_ARRAY_BYTE, organs, (void *)&a->organ_is_muscle},
+        {"organ_joint", SUP_STORE_ARRAY, SUP_ARRAY_INT32, organs, (void *)&a->organ_joint},
+        {"organ_vertex", SUP_STORE_ARRAY, SUP_ARRAY_INT32, organs + 1, (void *)&a->organ_vertex},
+        {"organ_triangle", SUP_STORE_ARRAY, SUP_ARRAY_INT32, organs + 1, (void *)&a->organ_triangle},
         {"detail", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, 3 * (int64_t)a->detail_vertex_count, (void *)&a->detail},
         {"detail_triangles", SUP_STORE_ARRAY, SUP_ARRAY_INT32, 3 * (int64_t)a->detail_triangle_count,
          (void *)&a->detail_triangles}};
@@ -46,7 +46,8 @@ int32_t sup_anatomy_fields(sup_anatomy *a, int32_t influences, sup_store_field f
 sup_result sup_anatomy_write(const sup_context *context, const sup_anatomy *anatomy, sup_bytes *bytes, sup_error *error)
 {
     if (anatomy == NULL || bytes == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "A template and a place for it are needed.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_anatomy_write needs a template and a pointer to its bytes.");
     sup_anatomy copy = *anatomy;
     int32_t counts[SUP_ANATOMY_COUNTS];
     sup_store_field fields[SUP_ANATOMY_FIELDS];
@@ -77,16 +78,17 @@ static sup_result check_indices(const sup_anatomy *a, int32_t influences, sup_er
     if (result == SUP_OK)
         result = sup_store_check_range("influence_joint", a->influence_joint, influences, 0, joints, error);
     if (result == SUP_OK) result = sup_store_check_range("bone_joint", a->bone_joint, n, -1, joints, error);
-    if (result == SUP_OK) result = sup_store_check_range("part_joint", a->part_joint, a->part_count, -1, joints, error);
     if (result == SUP_OK)
-        result = sup_store_check_rising("part_vertex", a->part_vertex, a->part_count, a->detail_vertex_count, error);
+        result = sup_store_check_range("organ_joint", a->organ_joint, a->organ_count, -1, joints, error);
     if (result == SUP_OK)
-        result =
-            sup_store_check_rising("part_triangle", a->part_triangle, a->part_count, a->detail_triangle_count, error);
-    for (int32_t p = 0; p < a->part_count && result == SUP_OK; p++)
-        result = sup_store_check_range("detail_triangles", a->detail_triangles + 3 * (size_t)a->part_triangle[p],
-                                       3 * ((int64_t)a->part_triangle[p + 1] - a->part_triangle[p]), a->part_vertex[p],
-                                       a->part_vertex[p + 1], error);
+        result = sup_store_check_rising("organ_vertex", a->organ_vertex, a->organ_count, a->detail_vertex_count, error);
+    if (result == SUP_OK)
+        result = sup_store_check_rising("organ_triangle", a->organ_triangle, a->organ_count, a->detail_triangle_count,
+                                        error);
+    for (int32_t p = 0; p < a->organ_count && result == SUP_OK; p++)
+        result = sup_store_check_range("detail_triangles", a->detail_triangles + 3 * (size_t)a->organ_triangle[p],
+                                       3 * ((int64_t)a->organ_triangle[p + 1] - a->organ_triangle[p]),
+                                       a->organ_vertex[p], a->organ_vertex[p + 1], error);
     return result;
 }
 
@@ -103,7 +105,7 @@ sup_result sup_anatomy_from_store(const sup_store *store, sup_arena *arena, sup_
     a->vertex_count = counts[0];
     a->triangle_count = counts[1];
     a->joint_count = counts[2];
-    a->part_count = counts[4];
+    a->organ_count = counts[4];
     a->detail_vertex_count = counts[5];
     a->detail_triangle_count = counts[6];
     a->sex = (sup_sex)counts[7];

@@ -1,4 +1,4 @@
-/* array_store.c - writing a block of named arrays, and reading one of unknown origin. */
+/* array_store.c - writes a block of named arrays and reads untrusted ones. */
 #include "anatomy/array_store.h"
 #include "bind/model.h"
 
@@ -11,8 +11,8 @@ typedef struct store_header {
     char magic[8];
     uint32_t version;
     int32_t array_count;
-    uint64_t size;     /* bytes of the whole block */
-    uint64_t checksum; /* of all bytes, these eight as zero */
+    uint64_t size;     /* size of the whole block in bytes */
+    uint64_t checksum; /* of all bytes, with these eight as zero */
     char kind[SUP_STORE_NAME];
 } store_header;
 _Static_assert(sizeof(store_header) == 64, "part of the file format");
@@ -42,7 +42,7 @@ static size_t aligned(size_t size)
 
 static const void *field_data(const sup_store_field *field)
 {
-    return field->form == SUP_STORE_INLINE ? field->place : *(void *const *)field->place;
+    return field->form == SUP_STORE_INLINE ? field->target : *(void *const *)field->target;
 }
 
 static uint32_t field_type(const sup_store_field *field)
@@ -50,11 +50,11 @@ static uint32_t field_type(const sup_store_field *field)
     return field->form == SUP_STORE_TEXTS ? (uint32_t)SUP_ARRAY_BYTE : (uint32_t)field->type;
 }
 
-/* Elements as they stand in the block: texts are bytes, each with its zero. */
+/* The array in file layout: texts are concatenated, each with a terminating zero. */
 static int64_t stored_count(const sup_store_field *field)
 {
     if (field->form != SUP_STORE_TEXTS) return field->count;
-    char *const *texts = *(char ***)field->place;
+    char *const *texts = *(char ***)field->target;
     int64_t bytes = 0;
     for (int64_t i = 0; i < field->count; i++)
         bytes += (int64_t)strlen(texts[i]) + 1;
@@ -68,7 +68,7 @@ static void put_data(const sup_store_field *field, unsigned char *to, size_t siz
         memcpy(to, field_data(field), size);
         return;
     }
-    char *const *texts = *(char ***)field->place;
+    char *const *texts = *(char ***)field->target;
     for (int64_t i = 0; i < field->count; i++) {
         size_t length = strlen(texts[i]) + 1;
         memcpy(to, texts[i], length);
@@ -133,7 +133,7 @@ void sup_store_free(const sup_context *context, sup_bytes *block)
 sup_result sup_store_damaged(sup_error *error, const char *where, const char *what)
 {
     return sup_fail(error, SUP_ERROR_FORMAT, "anatomy.file.damaged", where,
-                    "The anatomy file is damaged: %s. Make it again.", what);
+                    "The anatomy file is damaged: %s. Create it again.", what);
 }
 
 static sup_model_entry entry_at(const sup_store *store, int32_t index)
@@ -153,19 +153,19 @@ static sup_result check_header(sup_bytes bytes, const char *kind, store_header *
         return sup_fail(error, SUP_ERROR_FORMAT, "anatomy.file.kind", "", "This is not a Supple anatomy file.");
     if (header->version != STORE_VERSION)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "anatomy.file.version", "",
-                        "The anatomy file has version %u; this library reads version %d. Make it again.",
+                        "The anatomy file has version %u; this library reads version %d. Create it again.",
                         header->version, STORE_VERSION);
     if (header->size > bytes.size)
         return sup_fail(error, SUP_ERROR_FORMAT, "anatomy.file.truncated", "",
-                        "The anatomy file is cut short: %zu of %llu bytes are there.", bytes.size,
+                        "The anatomy file is truncated: it has %zu of %llu bytes. Copy or create it again.", bytes.size,
                         (unsigned long long)header->size);
     if (header->size != bytes.size) return sup_store_damaged(error, "", "there are bytes after its end");
-    if (memchr(header->kind, 0, sizeof header->kind) == NULL)
-        return sup_store_damaged(error, "", "it does not say what it is");
+    if (memchr(header->kind, 0, sizeof header->kind) == NULL) return sup_store_damaged(error, "", "it has no kind");
     if (strcmp(header->kind, kind) != 0)
-        return sup_fail(error, SUP_ERROR_FORMAT, "anatomy.file.kind", "",
-                        "The file holds a %s where a %s is wanted (supple anatomy --help tells which verb makes it).",
-                        header->kind, kind);
+        return sup_fail(
+            error, SUP_ERROR_FORMAT, "anatomy.file.kind", "",
+            "The file contains a %s, but a %s is needed ('supple anatomy --help' lists the verb that creates it).",
+            header->kind, kind);
     if (header->array_count < 0 ||
         (uint64_t)header->array_count > (bytes.size - sizeof *header) / sizeof(sup_model_entry))
         return sup_store_damaged(error, "", "its table is longer than the file");
@@ -185,10 +185,10 @@ sup_result sup_store_open(sup_bytes bytes, const char *kind, sup_store *store, s
         sup_model_entry entry = entry_at(&view, i);
         size_t element = sup_array_type_size(entry.type);
         if (entry.name[0] == 0 || memchr(entry.name, 0, sizeof entry.name) == NULL || element == 0)
-            return sup_store_damaged(error, "", "an array has no proper name or type");
+            return sup_store_damaged(error, "", "an array has an invalid name or type");
         if (entry.offset < past || entry.offset > bytes.size || entry.count < 0 ||
             (uint64_t)entry.count > (bytes.size - entry.offset) / element)
-            return sup_store_damaged(error, entry.name, "an array is not inside it");
+            return sup_store_damaged(error, entry.name, "an array exceeds the file");
         past = entry.offset + (uint64_t)entry.count * element;
     }
     *store = view;
@@ -235,8 +235,8 @@ static sup_result read_texts(const char *from, int64_t size, const sup_store_fie
         if (texts[i] == NULL) return sup_fail_memory(error, "an anatomy file");
         from = stop + 1;
     }
-    if (from != end) return sup_store_damaged(error, field->name, "there are more texts than there should be");
-    *(char ***)field->place = texts;
+    if (from != end) return sup_store_damaged(error, field->name, "there are too many texts");
+    *(char ***)field->target = texts;
     return SUP_OK;
 }
 
@@ -246,15 +246,15 @@ static sup_result read_field(const sup_store *store, const sup_store_field *fiel
     if (!find_entry(store, field->name, &entry)) return sup_store_damaged(error, field->name, "an array is missing");
     const unsigned char *from = (const unsigned char *)store->bytes.data + entry.offset;
     if (entry.type != field_type(field) || field->count < 0)
-        return sup_store_damaged(error, field->name, "an array has another type or size");
+        return sup_store_damaged(error, field->name, "an array has the wrong type or size");
     if (field->form == SUP_STORE_TEXTS) return read_texts((const char *)from, entry.count, field, arena, error);
-    if (entry.count != field->count) return sup_store_damaged(error, field->name, "an array has another size");
+    if (entry.count != field->count) return sup_store_damaged(error, field->name, "an array has the wrong size");
     size_t element = sup_array_type_size(entry.type), bytes = (size_t)entry.count * element;
-    void *to = field->place;
+    void *to = field->target;
     if (field->form == SUP_STORE_ARRAY) {
         to = sup_arena_alloc(arena, (size_t)entry.count + 1, element);
         if (to == NULL) return sup_fail_memory(error, "an anatomy file");
-        *(void **)field->place = to;
+        *(void **)field->target = to;
     }
     if (bytes > 0) memcpy(to, from, bytes);
     if (!all_finite(to, field->type, entry.count))
@@ -285,5 +285,5 @@ sup_result sup_store_check_rising(const char *name, const int32_t *first, int64_
     bool good = first[0] == 0 && first[count] == total;
     for (int64_t i = 0; i < count && good; i++)
         good = first[i] <= first[i + 1];
-    return good ? SUP_OK : sup_store_damaged(error, name, "its ranges are out of order");
+    return good ? SUP_OK : sup_store_damaged(error, name, "its ranges are not ascending");
 }

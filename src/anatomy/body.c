@@ -1,4 +1,4 @@
-/* body.c - a person from a template: the steps of a fit one after the other.
+/* body.c - fits a template to a person: the sequence of the steps.
  *
  * Based on: [komaritzan2022] section 4.2.4. */
 #include "anatomy/body.h"
@@ -21,7 +21,7 @@ static bool copy_texts(sup_arena *arena, char *const *texts, int32_t count, char
     return *copies != NULL;
 }
 
-/* The array itself replaced by a copy; false when memory ran out. Arrays that are not there stay so. */
+/* Replaces *array by a copy; returns false when out of memory. NULL stays NULL. */
 #define COPY(array, count) \
     ((array) == NULL ||    \
      ((array) = sup_arena_copy(arena, (array), (size_t)(count) + ((count) == 0), sizeof *(array))) != NULL)
@@ -39,18 +39,18 @@ static bool copy_layers(sup_arena *arena, sup_anatomy *a)
 
 static bool copy_details(sup_arena *arena, sup_anatomy *a)
 {
-    return copy_texts(arena, a->part_names, a->part_count, &a->part_names) && COPY(a->part_is_muscle, a->part_count) &&
-           COPY(a->part_joint, a->part_count) && COPY(a->part_vertex, a->part_count + 1) &&
-           COPY(a->part_triangle, a->part_count + 1) && COPY(a->detail, 3 * a->detail_vertex_count) &&
-           COPY(a->detail_triangles, 3 * a->detail_triangle_count);
+    return copy_texts(arena, a->organ_names, a->organ_count, &a->organ_names) &&
+           COPY(a->organ_is_muscle, a->organ_count) && COPY(a->organ_joint, a->organ_count) &&
+           COPY(a->organ_vertex, a->organ_count + 1) && COPY(a->organ_triangle, a->organ_count + 1) &&
+           COPY(a->detail, 3 * a->detail_vertex_count) && COPY(a->detail_triangles, 3 * a->detail_triangle_count);
 }
 
 static void drop_details(sup_anatomy *a)
 {
-    a->part_count = a->detail_vertex_count = a->detail_triangle_count = 0;
-    a->part_names = NULL;
-    a->part_is_muscle = NULL;
-    a->part_joint = a->part_vertex = a->part_triangle = a->detail_triangles = NULL;
+    a->organ_count = a->detail_vertex_count = a->detail_triangle_count = 0;
+    a->organ_names = NULL;
+    a->organ_is_muscle = NULL;
+    a->organ_joint = a->organ_vertex = a->organ_triangle = a->detail_triangles = NULL;
     a->detail = NULL;
 }
 
@@ -67,9 +67,9 @@ sup_result sup_body_create(const sup_context *context, const sup_anatomy *anatom
         made->layers.storage = NULL;
         made->name = sup_arena_string(&storage->arena, name != NULL ? name : "body");
         made->cavity = sup_arena_alloc(&storage->arena, (size_t)anatomy->vertex_count + 1, sizeof(double));
-        if (no_details || anatomy->part_count == 0) drop_details(&made->layers);
+        if (no_details || anatomy->organ_count == 0) drop_details(&made->layers);
         good = made->name != NULL && made->cavity != NULL && copy_layers(&storage->arena, &made->layers) &&
-               (made->layers.part_count == 0 || copy_details(&storage->arena, &made->layers));
+               (made->layers.organ_count == 0 || copy_details(&storage->arena, &made->layers));
     }
     if (!good) {
         sup_anatomy_storage_destroy(storage);
@@ -87,43 +87,44 @@ void sup_body_destroy(sup_body *body)
 typedef struct mixture {
     sup_body *body;
     sup_mass_frame frame;
-    double *smallest, *largest, *share; /* [vertex_count] */
+    double *smallest, *largest, *fraction; /* [vertex_count] */
 } mixture;
 
-/* Muscles `t` of the way from smallest to largest, and their masses. */
+/* Muscles at parameter t between the smallest (0) and the largest (1), and their masses. */
 static void mix(mixture *m, double t)
 {
     sup_anatomy *a = &m->body->layers;
     for (int32_t v = 0; v < a->vertex_count; v++)
-        m->share[v] = m->smallest[v] + t * (m->largest[v] - m->smallest[v]);
-    sup_muscle_place(a, a->skin, a->bone, m->share, a->muscle);
+        m->fraction[v] = m->smallest[v] + t * (m->largest[v] - m->smallest[v]);
+    sup_muscle_positions(a, a->skin, a->bone, m->fraction, a->muscle);
     sup_masses_measure(a, a->skin, a->muscle, a->bone, &m->frame, &m->body->masses);
 }
 
-/* Falls with the muscles; zero where E_comp is least (eq. 4.14 says where), or where the one mass asked for is met. */
+/* Decreases with the size of the muscles; zero at the minimum of E_comp (eq. 4.14), or where the only target mass is
+ * reached. */
 static double excess(const sup_body_masses *masses)
 {
-    double fat = masses->fat - masses->fat_asked, muscle = masses->muscle - masses->muscle_asked;
-    if (masses->muscle_asked == 0.0) return fat;
-    if (masses->fat_asked == 0.0) return -muscle;
+    double fat = masses->fat - masses->fat_target, muscle = masses->muscle - masses->muscle_target;
+    if (masses->muscle_target == 0.0) return fat;
+    if (masses->fat_target == 0.0) return -muscle;
     return fat - (1.1 / 0.9) * muscle;
 }
 
-static void meet_masses(mixture *m)
+static void match_masses(mixture *m)
 {
     sup_body_masses *masses = &m->body->masses;
     double low = 0.0, high = 1.0;
     mix(m, 0.0);
-    masses->fat_most = masses->fat;
-    masses->muscle_least = masses->muscle;
-    double at_least = excess(masses);
+    masses->fat_max = masses->fat;
+    masses->muscle_min = masses->muscle;
+    double at_smallest = excess(masses);
     mix(m, 1.0);
-    masses->fat_least = masses->fat;
-    masses->muscle_most = masses->muscle;
-    if (masses->fat_asked == 0.0 && masses->muscle_asked == 0.0) return;
-    masses->clamped = at_least <= 0.0 || excess(masses) >= 0.0;
-    if (excess(masses) >= 0.0) return; /* the largest muscles still leave too much fat */
-    for (int i = 0; i < BISECTIONS && at_least > 0.0; i++) {
+    masses->fat_min = masses->fat;
+    masses->muscle_max = masses->muscle;
+    if (masses->fat_target == 0.0 && masses->muscle_target == 0.0) return;
+    masses->clamped = at_smallest <= 0.0 || excess(masses) >= 0.0;
+    if (excess(masses) >= 0.0) return; /* even the largest muscles leave too much fat */
+    for (int i = 0; i < BISECTIONS && at_smallest > 0.0; i++) {
         double middle = 0.5 * (low + high);
         mix(m, middle);
         if (excess(masses) > 0.0)
@@ -131,7 +132,7 @@ static void meet_masses(mixture *m)
         else
             high = middle;
     }
-    mix(m, at_least > 0.0 ? 0.5 * (low + high) : 0.0);
+    mix(m, at_smallest > 0.0 ? 0.5 * (low + high) : 0.0);
 }
 
 static void measure_alignment(sup_body *body, double *scratch)
@@ -155,42 +156,43 @@ sup_result sup_body_fit_muscles(const sup_context *context, const double *const 
     mixture m = {.body = body, .frame = {.cavity = body->cavity}};
     m.smallest = sup_arena_alloc(&arena, n, sizeof(double));
     m.largest = sup_arena_alloc(&arena, n, sizeof(double));
-    m.share = sup_arena_alloc(&arena, n, sizeof(double));
+    m.fraction = sup_arena_alloc(&arena, n, sizeof(double));
     int32_t stages = 0;
-    sup_settle_report settled = {0};
+    sup_repair_report repaired = {0};
     sup_result result = SUP_OK;
-    if (average == NULL || scratch == NULL || m.smallest == NULL || m.largest == NULL || m.share == NULL)
+    if (average == NULL || scratch == NULL || m.smallest == NULL || m.largest == NULL || m.fraction == NULL)
         result = sup_fail_memory(error, "a person's muscles");
     if (result == SUP_OK) result = sup_muscle_fit(context, a, scaled, a->skin, a->bone, average, &stages, error);
     if (result == SUP_OK)
         result = sup_muscle_extremes(context, a, a->skin, a->bone, average, body->scale, m.smallest, m.largest, error);
     if (result == SUP_OK) {
         sup_cavity_depth(a, scaled[1], scaled[2], body->scale, body->cavity);
-        double before = sup_cavity_volume(a, scaled[1], scaled[2], body->cavity, scratch);
-        sup_muscle_place(a, a->skin, a->bone, average, a->muscle);
-        sup_mass_frame_set(a, a->skin, a->muscle, a->bone, body->scale, before, body->height, scratch, &m.frame);
-        meet_masses(&m);
-        if (body->masses.fat_asked == 0.0 && body->masses.muscle_asked == 0.0) {
-            memcpy(m.share, average, n * sizeof(double));
-            sup_muscle_place(a, a->skin, a->bone, average, a->muscle);
+        double template_cavity = sup_cavity_volume(a, scaled[1], scaled[2], body->cavity, scratch);
+        sup_muscle_positions(a, a->skin, a->bone, average, a->muscle);
+        sup_mass_frame_set(a, a->skin, a->muscle, a->bone, body->scale, template_cavity, body->height, scratch,
+                           &m.frame);
+        match_masses(&m);
+        if (body->masses.fat_target == 0.0 && body->masses.muscle_target == 0.0) {
+            memcpy(m.fraction, average, n * sizeof(double));
+            sup_muscle_positions(a, a->skin, a->bone, average, a->muscle);
         }
-        result = sup_settle_layers(context, a, a->skin, a->bone, m.share, a->muscle, &settled, error);
+        result = sup_repair_layers(context, a, a->skin, a->bone, m.fraction, a->muscle, &repaired, error);
     }
     if (result == SUP_OK) {
         sup_masses_measure(a, a->skin, a->muscle, a->bone, &m.frame, &body->masses);
         measure_alignment(body, scratch);
-        body->crossings = settled.crossings;
-        body->inverted = settled.inverted;
-        body->moved += settled.moved;
-        body->closed = settled.closed;
+        body->crossings = repaired.crossings;
+        body->inverted = repaired.inverted;
+        body->moved += repaired.moved;
+        body->closed = repaired.closed;
     }
     sup_arena_destroy(&arena);
     return result;
 }
 
-static sup_result refuse(sup_error *error, const char *id, const char *sentence)
+static sup_result refuse(sup_error *error, const char *id, const char *message)
 {
-    return sup_fail(error, SUP_ERROR_DATA, id, "", "%s", sentence);
+    return sup_fail(error, SUP_ERROR_DATA, id, "", "%s", message);
 }
 
 static sup_result check_skin(const sup_anatomy *a, const double *skin, sup_error *error)
@@ -198,28 +200,29 @@ static sup_result check_skin(const sup_anatomy *a, const double *skin, sup_error
     double volume = 0.0;
     for (size_t i = 0; i < 3 * (size_t)a->vertex_count; i++)
         if (!isfinite(skin[i]))
-            return refuse(error, "anatomy.fit.finite", "The skin has a vertex that is not a number: repair the scan.");
+            return refuse(error, "anatomy.fit.finite",
+                          "The skin has a vertex whose position is not a number: repair the scan.");
     for (int32_t t = 0; t < a->triangle_count; t++) {
         const int32_t *c = a->triangles + 3 * (size_t)t;
         volume += sup_v3_dot(sup_point(skin, c[0]), sup_v3_cross(sup_point(skin, c[1]), sup_point(skin, c[2]))) / 6.0;
     }
     double height = sup_shape_height(a->vertex_count, skin);
     if (!(height >= shortest && height <= tallest))
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.height", "",
-                        "The skin is %g m tall; a person of %g to %g m is expected, in metres with Y up.", height,
-                        shortest, tallest);
-    if (!(volume > 0.0))
-        return refuse(error, "anatomy.fit.inside_out", "The skin is inside out: turn its triangles around.");
+        return sup_fail(
+            error, SUP_ERROR_DATA, "anatomy.fit.height", "",
+            "The skin is %g m tall; expected a person of %g to %g m, in metres with Y up. Scale or rotate the skin.",
+            height, shortest, tallest);
+    if (!(volume > 0.0)) return refuse(error, "anatomy.fit.inside_out", "The skin is inside out: flip its triangles.");
     return SUP_OK;
 }
 
-/* The person's joints: by name where they are given, from the skin where not. */
+/* The person's joints: matched by name if given, else estimated from the skin. */
 static sup_result find_joints(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
                               double *joints, sup_error *error)
 {
     sup_shape template_skin = {anatomy->vertex_count, anatomy->triangle_count, anatomy->skin, anatomy->triangles};
     sup_result result =
-        sup_points_carry(context, template_skin, def->skin, anatomy->joint_count, anatomy->joints, joints, error);
+        sup_points_follow(context, template_skin, def->skin, anatomy->joint_count, anatomy->joints, joints, error);
     for (int32_t j = 0; result == SUP_OK && def->joints != NULL && j < anatomy->joint_count; j++)
         for (int32_t k = 0; k < def->joints->count; k++)
             if (sup_text_equal(anatomy->joint_names[j], def->joints->names[k]) &&
@@ -256,10 +259,10 @@ static sup_result fit_layers(const sup_context *context, const sup_anatomy *anat
     if (result != SUP_OK) return result;
     if (!report(def, 0.05F, "bones")) return cancelled(error);
     sup_bone_fit_report bone = {0};
-    sup_settle_report settled = {0};
+    sup_repair_report repaired = {0};
     result = sup_bone_fit(context, a, scaled[0], scaled[2], a->skin, a->bone, &bone, error);
-    if (result == SUP_OK) result = sup_settle_bone(context, a, a->skin, a->bone, &settled, error);
-    body->moved = settled.moved;
+    if (result == SUP_OK) result = sup_repair_bone(context, a, a->skin, a->bone, &repaired, error);
+    body->moved = repaired.moved;
     if (result != SUP_OK) return result;
     if (!report(def, 0.5F, "muscles")) return cancelled(error);
     const double *const surfaces[3] = {scaled[0], scaled[1], scaled[2]};
@@ -271,10 +274,10 @@ static sup_result fit_details(const sup_context *context, const sup_anatomy *ana
 {
     sup_anatomy_warp *own = NULL;
     sup_result result = SUP_OK;
-    if (body->layers.part_count == 0) return SUP_OK;
+    if (body->layers.organ_count == 0) return SUP_OK;
     if (!report(def, 0.8F, "details")) return cancelled(error);
     if (def->warp == NULL) result = sup_anatomy_warp_create(context, anatomy, 0, 0, &own, error);
-    if (result == SUP_OK) result = sup_details_carry(own != NULL ? own : def->warp, anatomy, &body->layers, error);
+    if (result == SUP_OK) result = sup_details_warp(own != NULL ? own : def->warp, anatomy, &body->layers, error);
     sup_anatomy_warp_destroy(own);
     return result;
 }
@@ -284,17 +287,18 @@ sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, 
 {
     if (anatomy == NULL || def == NULL || def->skin == NULL || body == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.argument", "",
-                        "sup_body_fit needs a template, a skin and a place for the body.");
+                        "sup_body_fit needs a template, a skin and a pointer to the body.");
     if (!isfinite(def->fat) || !isfinite(def->muscle))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.masses", "", "The masses asked for are not numbers.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.masses", "",
+                        "The target masses must be finite: check fat and muscle.");
     sup_result result = check_skin(anatomy, def->skin, error);
     sup_body *made = NULL;
     if (result == SUP_OK) result = sup_body_create(context, anatomy, def->name, def->no_details, &made, error);
     if (result != SUP_OK) return result;
     memcpy(made->layers.skin, def->skin, 3 * (size_t)anatomy->vertex_count * sizeof(double));
     made->height = sup_shape_height(anatomy->vertex_count, def->skin);
-    made->masses.fat_asked = def->fat;
-    made->masses.muscle_asked = def->muscle;
+    made->masses.fat_target = def->fat;
+    made->masses.muscle_target = def->muscle;
     if (def->sex != SUP_SEX_UNKNOWN) made->layers.sex = def->sex;
     result = fit_layers(context, anatomy, def, made, error);
     if (result == SUP_OK) result = fit_details(context, anatomy, def, made, error);
@@ -306,12 +310,12 @@ sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, 
     return result;
 }
 
-/* Where the composition's joints are in the template: by name, or carried there with the skin. */
+/* Positions of the composition's joints in the template: matched by name, else moved there with the skin. */
 static sup_result template_joints(const sup_context *context, const sup_anatomy *anatomy, const sup_composition *c,
                                   double *joints, sup_error *error)
 {
     sup_shape mean = {c->vertex_count, c->triangle_count, c->mean, c->triangles};
-    sup_result result = sup_points_carry(context, mean, anatomy->skin, c->joint_count, c->joint_mean, joints, error);
+    sup_result result = sup_points_follow(context, mean, anatomy->skin, c->joint_count, c->joint_mean, joints, error);
     for (int32_t j = 0; j < c->joint_count && result == SUP_OK; j++)
         for (int32_t k = 0; k < anatomy->joint_count; k++)
             if (sup_text_equal(c->joint_names[j], anatomy->joint_names[k]))
@@ -325,12 +329,12 @@ sup_result sup_skin_like_template(const sup_context *context, const sup_anatomy 
 {
     if (anatomy == NULL || composition == NULL || skin == NULL || posed == NULL || posed_joints == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.argument", "",
-                        "sup_skin_like_template needs a template, a composition, a skin and places for the results.");
+                        "sup_skin_like_template needs a template, a composition, a skin and arrays for the results.");
     if (composition->vertex_count != anatomy->vertex_count || composition->triangle_count != anatomy->triangle_count ||
         memcmp(composition->triangles, anatomy->triangles, 3 * (size_t)anatomy->triangle_count * sizeof(int32_t)) != 0)
-        return refuse(error, "anatomy.fit.triangulation",
-                      "Template and composition have different triangulations: make the template with --surface "
-                      "COMPOSITION.");
+        return refuse(
+            error, "anatomy.fit.triangulation",
+            "Template and composition have different triangulations: create the template with --surface COMPOSITION.");
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     size_t count = 3 * (size_t)composition->joint_count;
@@ -341,7 +345,7 @@ sup_result sup_skin_like_template(const sup_context *context, const sup_anatomy 
     sup_result result = own != NULL && like != NULL ? SUP_OK : sup_fail_memory(error, "a pose");
     if (result == SUP_OK) result = template_joints(context, anatomy, composition, like, error);
     if (result == SUP_OK && joints == NULL)
-        result = sup_points_carry(context, mean, skin, composition->joint_count, composition->joint_mean, own, error);
+        result = sup_points_follow(context, mean, skin, composition->joint_count, composition->joint_mean, own, error);
     if (result == SUP_OK)
         result =
             sup_pose_like(context, composition, skin, joints != NULL ? joints : own, like, posed, posed_joints, error);

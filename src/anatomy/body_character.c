@@ -1,13 +1,13 @@
-/* body_character.c - a body as a character that every other part of the library can use: skin with layers, rig, details.
+/* body_character.c - converts a body to a character: skin with layers, rig, organs.
  *
- * The extras are one object, {"supple_body": {...}}: masses in kg and litres, and the maps that fitting and growth need,
- * a digit or a number a vertex. Lengths in them are whole hundredths of a millimetre. */
+ * The extras are one object, {"supple_body": {...}}: masses in kg and litres, and the maps that fitting and growth
+ * need, one digit or number per vertex. Lengths are integers in hundredths of a millimetre. */
 #include "anatomy/layers.h"
 
 #include "base/base.h"
 #include "character/character.h"
 
-enum { PART_SAMPLES = 8 };
+enum { ORGAN_SAMPLES = 8 };
 
 /* --- Extras --- */
 
@@ -17,14 +17,14 @@ typedef struct text {
     bool failed;
 } text;
 
-static void put(text *t, const char *words)
+static void put(text *t, const char *characters)
 {
-    size_t length = strlen(words);
+    size_t length = strlen(characters);
     char *to = sup_array_push(t->allocator, &t->bytes, length);
     if (to == NULL)
         t->failed = true;
     else
-        memcpy(to, words, length);
+        memcpy(to, characters, length);
 }
 
 static void put_number(text *t, const char *name, double value)
@@ -34,7 +34,7 @@ static void put_number(text *t, const char *name, double value)
     put(t, line);
 }
 
-/* Anything but plain letters becomes a dash: the name is for people. */
+/* Replaces everything but letters, digits, space, '_' and '.' by a dash; the name is only for display. */
 static void put_name(text *t, const char *name)
 {
     char plain[64];
@@ -84,12 +84,12 @@ static void put_masses(text *t, const sup_body_masses *m)
     put(t, "\"masses\":{");
     put_number(t, "fat_kg", m->fat);
     put_number(t, "muscle_kg", m->muscle);
-    put_number(t, "fat_asked_kg", m->fat_asked);
-    put_number(t, "muscle_asked_kg", m->muscle_asked);
-    put_number(t, "fat_least_kg", m->fat_least);
-    put_number(t, "fat_most_kg", m->fat_most);
-    put_number(t, "muscle_least_kg", m->muscle_least);
-    put_number(t, "muscle_most_kg", m->muscle_most);
+    put_number(t, "fat_target_kg", m->fat_target);
+    put_number(t, "muscle_target_kg", m->muscle_target);
+    put_number(t, "fat_min_kg", m->fat_min);
+    put_number(t, "fat_max_kg", m->fat_max);
+    put_number(t, "muscle_min_kg", m->muscle_min);
+    put_number(t, "muscle_max_kg", m->muscle_max);
     put_number(t, "fat_layer_l", m->fat_layer);
     put_number(t, "muscle_layer_l", m->muscle_layer);
     put_number(t, "visceral_kg", m->visceral);
@@ -119,7 +119,7 @@ static char *body_extras(const sup_body *body, sup_arena *arena)
     put_digits(&t, "group", a->vertex_count, a->group, NULL);
     put_digits(&t, "region", a->vertex_count, a->region, NULL);
     put_digits(&t, "flags", a->vertex_count, a->excluded, a->crotch);
-    put_digits(&t, "muscles", a->part_count, a->part_is_muscle, NULL);
+    put_digits(&t, "muscles", a->organ_count, a->organ_is_muscle, NULL);
     put_lengths(&t, "thickness", a->vertex_count, a->thickness, "],");
     put_lengths(&t, "cavity", a->vertex_count, body->cavity, "]}}");
     char *extras = t.failed ? NULL : sup_arena_string_n(arena, (const char *)t.bytes.data, t.bytes.count);
@@ -127,16 +127,17 @@ static char *body_extras(const sup_body *body, sup_arena *arena)
     return extras;
 }
 
-/* --- Parts --- */
+/* --- Organs --- */
 
-/* The joint that most of a part's surroundings go with: layers next to a few of its vertices say so. */
-static int32_t part_holder(const sup_anatomy *a, int32_t part, double *votes)
+/* The joint with most votes around an organ: the layer vertices nearest to a few of its vertices vote with their
+ * weights. */
+static int32_t organ_main_joint(const sup_anatomy *a, int32_t organ, double *votes)
 {
-    int32_t first = a->part_vertex[part], count = a->part_vertex[part + 1] - first, best = 0;
-    if (a->part_joint != NULL && a->part_joint[part] >= 0) return a->part_joint[part];
+    int32_t first = a->organ_vertex[organ], count = a->organ_vertex[organ + 1] - first, best = 0;
+    if (a->organ_joint != NULL && a->organ_joint[organ] >= 0) return a->organ_joint[organ];
     memset(votes, 0, (size_t)a->joint_count * sizeof *votes);
-    for (int32_t i = 0; i < PART_SAMPLES && count > 0; i++) {
-        sup_vec3d p = sup_point(a->detail, first + (int32_t)((int64_t)i * count / PART_SAMPLES));
+    for (int32_t i = 0; i < ORGAN_SAMPLES && count > 0; i++) {
+        sup_vec3d p = sup_point(a->detail, first + (int32_t)((int64_t)i * count / ORGAN_SAMPLES));
         double nearest = INFINITY;
         int32_t found = 0;
         for (int32_t v = 0; v < a->vertex_count; v++) {
@@ -204,44 +205,44 @@ static bool build_rig(build *b)
     b->made->influence_first = b->influence_first;
     b->made->influence_bone = influence_bone;
     b->made->influence_weight = influence_weight;
-    b->made->bone_holders = NULL;
+    b->made->bone_attachments = NULL;
     return true;
 }
 
-/* The skin first, then the details, each relative to its joint. */
-static bool build_parts(build *b)
+/* The skin first, then the organs, each relative to its joint. */
+static bool build_primitives(build *b)
 {
     const sup_anatomy *a = &b->body->layers;
-    sup_primitive *parts = sup_arena_alloc(b->arena, (size_t)a->part_count + 1, sizeof *parts);
+    sup_primitive *primitives = sup_arena_alloc(b->arena, (size_t)a->organ_count + 1, sizeof *primitives);
     double *votes = sup_arena_alloc(b->arena, (size_t)a->joint_count, sizeof *votes);
-    if (parts == NULL || votes == NULL) return false;
-    parts[0] = (sup_primitive){.name = "skin",
-                          .node = a->joint_count,
-                          .mesh = 0,
-                          .skin = 0,
-                          .material = -1,
-                          .vertex_count = a->vertex_count,
-                          .triangle_count = a->triangle_count};
+    if (primitives == NULL || votes == NULL) return false;
+    primitives[0] = (sup_primitive){.name = "skin",
+                                    .node = a->joint_count,
+                                    .mesh = 0,
+                                    .skin = 0,
+                                    .material = -1,
+                                    .vertex_count = a->vertex_count,
+                                    .triangle_count = a->triangle_count};
     for (int32_t v = 0; v < a->vertex_count; v++) {
         copy_point(b->positions, v, sup_point(a->skin, v));
         copy_point(b->muscle, v, sup_point(a->muscle, v));
         copy_point(b->bone, v, sup_point(a->bone, v));
     }
     memcpy(b->triangles, a->triangles, 3 * (size_t)a->triangle_count * sizeof(int32_t));
-    for (int32_t p = 0; p < a->part_count; p++) {
-        int32_t joint = part_holder(a, p, votes), first = a->vertex_count + a->part_vertex[p];
+    for (int32_t p = 0; p < a->organ_count; p++) {
+        int32_t joint = organ_main_joint(a, p, votes), first = a->vertex_count + a->organ_vertex[p];
         sup_vec3d origin = sup_point(a->joints, joint);
-        parts[p + 1] = (sup_primitive){.name = sup_arena_string(b->arena, a->part_names[p]),
-                                  .node = joint,
-                                  .mesh = p + 1,
-                                  .skin = -1,
-                                  .material = -1,
-                                  .vertex_first = first,
-                                  .vertex_count = a->part_vertex[p + 1] - a->part_vertex[p],
-                                  .triangle_first = a->triangle_count + a->part_triangle[p],
-                                  .triangle_count = a->part_triangle[p + 1] - a->part_triangle[p]};
-        if (parts[p + 1].name == NULL) return false;
-        for (int32_t v = a->part_vertex[p]; v < a->part_vertex[p + 1]; v++) {
+        primitives[p + 1] = (sup_primitive){.name = sup_arena_string(b->arena, a->organ_names[p]),
+                                            .node = joint,
+                                            .mesh = p + 1,
+                                            .skin = -1,
+                                            .material = -1,
+                                            .vertex_first = first,
+                                            .vertex_count = a->organ_vertex[p + 1] - a->organ_vertex[p],
+                                            .triangle_first = a->triangle_count + a->organ_triangle[p],
+                                            .triangle_count = a->organ_triangle[p + 1] - a->organ_triangle[p]};
+        if (primitives[p + 1].name == NULL) return false;
+        for (int32_t v = a->organ_vertex[p]; v < a->organ_vertex[p + 1]; v++) {
             sup_vec3d local = sup_v3_sub(sup_point(a->detail, v), origin);
             copy_point(b->positions, a->vertex_count + v, local);
             copy_point(b->muscle, a->vertex_count + v, local);
@@ -250,8 +251,8 @@ static bool build_parts(build *b)
     }
     for (size_t i = 0; i < 3 * (size_t)a->detail_triangle_count; i++)
         b->triangles[3 * (size_t)a->triangle_count + i] = a->vertex_count + a->detail_triangles[i];
-    b->made->primitives = parts;
-    b->made->primitive_count = a->part_count + 1;
+    b->made->primitives = primitives;
+    b->made->primitive_count = a->organ_count + 1;
     return true;
 }
 
@@ -266,12 +267,12 @@ static bool build_character(build *b)
     b->influence_first = sup_arena_alloc(b->arena, total + 1, sizeof(int32_t));
     made->triangle_count = a->triangle_count + a->detail_triangle_count;
     b->triangles = sup_arena_alloc(b->arena, 3 * (size_t)made->triangle_count, sizeof(int32_t));
-    int32_t *holders = sup_arena_alloc(b->arena, total, sizeof(int32_t));
+    int32_t *attachments = sup_arena_alloc(b->arena, total, sizeof(int32_t));
     if (b->positions == NULL || b->muscle == NULL || b->bone == NULL || b->influence_first == NULL ||
-        b->triangles == NULL || holders == NULL)
+        b->triangles == NULL || attachments == NULL)
         return false;
     for (size_t v = 0; v < total; v++)
-        holders[v] = v < (size_t)a->vertex_count && a->bone_joint != NULL ? a->bone_joint[v] : -1;
+        attachments[v] = v < (size_t)a->vertex_count && a->bone_joint != NULL ? a->bone_joint[v] : -1;
     made->vertex_count = (int32_t)total;
     made->positions = b->positions;
     made->muscle_positions = b->muscle;
@@ -280,8 +281,8 @@ static bool build_character(build *b)
     made->unit_metres = 1.0F;
     made->name = sup_arena_string(b->arena, b->body->name);
     made->extras = body_extras(b->body, b->arena);
-    if (made->name == NULL || made->extras == NULL || !build_rig(b) || !build_parts(b)) return false;
-    made->bone_holders = a->bone_joint != NULL ? holders : NULL;
+    if (made->name == NULL || made->extras == NULL || !build_rig(b) || !build_primitives(b)) return false;
+    made->bone_attachments = a->bone_joint != NULL ? attachments : NULL;
     return true;
 }
 
@@ -290,7 +291,7 @@ sup_result sup_body_character(const sup_context *context, const sup_body *body, 
 {
     if (body == NULL || character == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.body.argument", "",
-                        "sup_body_character needs a body and a place for the character.");
+                        "sup_body_character needs a body and a pointer to the character.");
     sup_character *made = sup_character_begin(context);
     if (made == NULL) return sup_fail_memory(error, "a body's character");
     build b = {.body = body, .made = made, .arena = sup_character_arena(made)};

@@ -1,11 +1,11 @@
-/* body_model.c - the template posed by linear blending, and how it moves with each of its parameters. */
+/* body_model.c - poses the template by linear blend skinning, with derivatives by all parameters. */
 #include "anatomy/body_model.h"
 
 #include "geometry/decimate.h"
 
 enum { VERTEX_GRAIN = 512 };
 
-/* --- Making --- */
+/* --- Model --- */
 
 static sup_result choose_vertices(const sup_context *context, const sup_composition *c, int32_t target,
                                   sup_arena *arena, sup_body_model *model, sup_error *error)
@@ -51,12 +51,12 @@ sup_result sup_body_model_make(const sup_context *context, const sup_composition
                               : choose_vertices(context, composition, vertex_target, arena, &made, error);
     if (result != SUP_OK) return result;
     size_t modes = (size_t)composition->mode_count, width = 3 * (size_t)composition->vertex_count;
-    double *rows = sup_arena_alloc(arena, 3 * (size_t)made.vertex_count * modes, sizeof *rows);
-    if (rows == NULL) return sup_fail_memory(error, "the template");
+    double *transposed = sup_arena_alloc(arena, 3 * (size_t)made.vertex_count * modes, sizeof *transposed);
+    if (transposed == NULL) return sup_fail_memory(error, "the template");
     for (size_t i = 0; i < 3 * (size_t)made.vertex_count; i++)
         for (size_t k = 0; k < modes; k++)
-            rows[i * modes + k] = composition->modes[k * width + 3 * (size_t)made.vertex[i / 3] + i % 3];
-    made.modes = rows;
+            transposed[i * modes + k] = composition->modes[k * width + 3 * (size_t)made.vertex[i / 3] + i % 3];
+    made.modes = transposed;
     *model = made;
     return SUP_OK;
 }
@@ -72,10 +72,10 @@ bool sup_body_state_make(const sup_composition *c, sup_arena *arena, sup_body_st
     state->rest_joints = sup_arena_alloc(arena, 3 * joints, sizeof(double));
     state->global = sup_arena_alloc(arena, joints, sizeof(sup_quatd));
     state->rotation = sup_arena_alloc(arena, 9 * joints, sizeof(double));
-    state->placed = sup_arena_alloc(arena, 3 * joints, sizeof(double));
+    state->posed_origin = sup_arena_alloc(arena, 3 * joints, sizeof(double));
     state->mode_offset = sup_arena_alloc(arena, modes * 3 * joints, sizeof(double));
     if (state->coefficients == NULL || state->local == NULL || state->rest_joints == NULL || state->global == NULL ||
-        state->rotation == NULL || state->placed == NULL || state->mode_offset == NULL)
+        state->rotation == NULL || state->posed_origin == NULL || state->mode_offset == NULL)
         return false;
     for (size_t j = 0; j < joints; j++)
         state->local[j].w = 1.0;
@@ -102,7 +102,7 @@ static void store(double *p, sup_vec3d v)
     p[0] = v.x, p[1] = v.y, p[2] = v.z;
 }
 
-static sup_vec3d turn(const double *m, sup_vec3d v)
+static sup_vec3d rotate(const double *m, sup_vec3d v)
 {
     return sup_v3(m[0] * v.x + m[1] * v.y + m[2] * v.z, m[3] * v.x + m[4] * v.y + m[5] * v.z,
                   m[6] * v.x + m[7] * v.y + m[8] * v.z);
@@ -116,14 +116,14 @@ static void matrix_of(sup_quatd q, double *m)
     memcpy(m, made, sizeof made);
 }
 
-/* Q of joints that stand at `at` in rest: also of the derivatives of joints, as all is linear in them. */
-static void place_joints(const sup_composition *c, const double *rotation, const double *at, double *placed)
+/* Q of joints with rest positions `at`; also for the derivatives of joints, because Q is linear in them. */
+static void pose_joints(const sup_composition *c, const double *rotation, const double *at, double *posed_origin)
 {
-    memcpy(placed, at, 3 * sizeof(double));
+    memcpy(posed_origin, at, 3 * sizeof(double));
     for (int32_t j = 1; j < c->joint_count; j++) {
         size_t self = 3 * (size_t)j, up = 3 * (size_t)c->parents[j];
-        sup_vec3d bone = turn(rotation + 3 * up, sup_v3_sub(load(at + self), load(at + up)));
-        store(placed + self, sup_v3_add(load(placed + up), bone));
+        sup_vec3d bone = rotate(rotation + 3 * up, sup_v3_sub(load(at + self), load(at + up)));
+        store(posed_origin + self, sup_v3_add(load(posed_origin + up), bone));
     }
 }
 
@@ -138,19 +138,19 @@ void sup_body_state_update(const sup_composition *c, sup_body_state *s)
         s->global[j] = c->parents[j] < 0 ? s->local[j] : sup_quatd_multiply(s->global[c->parents[j]], s->local[j]);
         matrix_of(s->global[j], s->rotation + 9 * (size_t)j);
     }
-    place_joints(c, s->rotation, s->rest_joints, s->placed);
+    pose_joints(c, s->rotation, s->rest_joints, s->posed_origin);
     for (size_t k = 0; k < modes; k++) {
         const double *moved = c->joint_modes + k * values;
         double *offset = s->mode_offset + k * values;
-        place_joints(c, s->rotation, moved, offset);
+        pose_joints(c, s->rotation, moved, offset);
         for (size_t j = 0; j < values; j += 3)
-            store(offset + j, sup_v3_sub(load(offset + j), turn(s->rotation + 3 * j, load(moved + j))));
+            store(offset + j, sup_v3_sub(load(offset + j), rotate(s->rotation + 3 * j, load(moved + j))));
     }
 }
 
 sup_vec3d sup_body_joint(const sup_body_state *state, int32_t joint)
 {
-    return sup_v3_madd(state->translation, exp(state->log_scale), load(state->placed + 3 * (size_t)joint));
+    return sup_v3_madd(state->translation, exp(state->log_scale), load(state->posed_origin + 3 * (size_t)joint));
 }
 
 /* --- Skin --- */
@@ -159,22 +159,22 @@ static sup_vec3d rest_of(const sup_body_model *model, const sup_body_state *s, i
 {
     size_t modes = (size_t)model->composition->mode_count;
     const double *mean = model->composition->mean + 3 * (size_t)model->vertex[vertex];
-    const double *rows = model->modes + 3 * (size_t)vertex * modes;
+    const double *transposed = model->modes + 3 * (size_t)vertex * modes;
     double r[3];
     for (size_t i = 0; i < 3; i++) {
         r[i] = mean[i];
         for (size_t k = 0; k < modes; k++)
-            r[i] += rows[i * modes + k] * s->coefficients[k];
+            r[i] += transposed[i * modes + k] * s->coefficients[k];
     }
     return load(r);
 }
 
 /* A_j (r - J_j) + Q_j */
-static sup_vec3d carried(const sup_body_state *s, int32_t joint, sup_vec3d rest)
+static sup_vec3d transform_by_joint(const sup_body_state *s, int32_t joint, sup_vec3d rest)
 {
     size_t at = 3 * (size_t)joint;
     sup_vec3d arm = sup_v3_sub(rest, load(s->rest_joints + at));
-    return sup_v3_add(turn(s->rotation + 3 * at, arm), load(s->placed + at));
+    return sup_v3_add(rotate(s->rotation + 3 * at, arm), load(s->posed_origin + at));
 }
 
 typedef struct skin_work {
@@ -183,7 +183,7 @@ typedef struct skin_work {
     double *posed, *rest;
 } skin_work;
 
-static void skin_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void skin_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const skin_work *w = work;
     SUP_UNUSED(worker);
@@ -193,7 +193,7 @@ static void skin_some(void *work, int32_t begin, int32_t end, int32_t worker)
         int32_t v = w->model->vertex[i];
         sup_vec3d rest = rest_of(w->model, w->state, i), sum = sup_v3(0, 0, 0);
         for (int32_t n = c->influence_first[v]; n < c->influence_first[v + 1]; n++)
-            sum = sup_v3_madd(sum, c->influence_weight[n], carried(w->state, c->influence_joint[n], rest));
+            sum = sup_v3_madd(sum, c->influence_weight[n], transform_by_joint(w->state, c->influence_joint[n], rest));
         if (w->posed != NULL) store(w->posed + 3 * (size_t)i, sup_v3_madd(w->state->translation, scale, sum));
         if (w->rest != NULL) store(w->rest + 3 * (size_t)i, rest);
     }
@@ -203,10 +203,10 @@ void sup_body_skin(const sup_context *context, const sup_body_model *model, cons
                    double *rest)
 {
     skin_work work = {model, state, posed, rest};
-    sup_parallel(context, model->vertex_count, VERTEX_GRAIN, skin_some, &work);
+    sup_parallel(context, model->vertex_count, VERTEX_GRAIN, skin_range, &work);
 }
 
-sup_quatd sup_body_turn(const sup_composition *c, const sup_body_state *state, int32_t vertex)
+sup_quatd sup_body_rotation_at(const sup_composition *c, const sup_body_state *state, int32_t vertex)
 {
     sup_affine blend = {{0}};
     for (int32_t n = c->influence_first[vertex]; n < c->influence_first[vertex + 1]; n++)
@@ -221,7 +221,7 @@ sup_quatd sup_body_turn(const sup_composition *c, const sup_body_state *state, i
 
 /* --- Derivatives --- */
 
-/* Notes a joint in the rising list, unless it is there. */
+/* Inserts a joint into the sorted list unless it is already there. */
 static int32_t note_joint(int32_t *joints, int32_t count, int32_t joint)
 {
     int32_t at = count;
@@ -233,7 +233,8 @@ static int32_t note_joint(int32_t *joints, int32_t count, int32_t joint)
     return count + 1;
 }
 
-/* Joints: x turns with joint j by what of it hangs below j: sum of w_k (x_k - P_j), P_j the joint in the world. */
+/* Derivatives by joint rotations: joint j rotates the part of x that is attached to j and its descendants, sum of
+ * w_k (x_k - P_j) with P_j the posed joint. */
 static int32_t joint_columns(const sup_body_model *model, const sup_body_state *s, int32_t v, sup_vec3d rest,
                              sup_vec3d direction, double *row, int32_t *joints)
 {
@@ -241,13 +242,13 @@ static int32_t joint_columns(const sup_body_model *model, const sup_body_state *
     int32_t count = 0;
     double scale = exp(s->log_scale);
     for (int32_t n = c->influence_first[v]; n < c->influence_first[v + 1]; n++) {
-        sup_vec3d x = carried(s, c->influence_joint[n], rest);
+        sup_vec3d x = transform_by_joint(s, c->influence_joint[n], rest);
         double weight = c->influence_weight[n] * scale;
         for (int32_t j = c->influence_joint[n]; j >= 0; j = c->parents[j]) {
-            sup_vec3d arm = sup_v3_sub(x, load(s->placed + 3 * (size_t)j));
-            sup_vec3d turned = sup_v3_scale(sup_v3_cross(arm, direction), weight); /* d . (w x a) = w . (a x d) */
+            sup_vec3d arm = sup_v3_sub(x, load(s->posed_origin + 3 * (size_t)j));
+            sup_vec3d gradient = sup_v3_scale(sup_v3_cross(arm, direction), weight); /* d . (w x a) = w . (a x d) */
             double *at = row + 4 + c->mode_count + 3 * j;
-            at[0] += turned.x, at[1] += turned.y, at[2] += turned.z;
+            at[0] += gradient.x, at[1] += gradient.y, at[2] += gradient.z;
             count = note_joint(joints, count, j);
         }
     }
@@ -267,7 +268,7 @@ int32_t sup_body_derivative(const sup_body_model *model, const sup_body_state *s
         int32_t j = c->influence_joint[n];
         double weight = c->influence_weight[n];
         const double *m = s->rotation + 9 * (size_t)j;
-        sum = sup_v3_madd(sum, weight, carried(s, j, rest));
+        sum = sup_v3_madd(sum, weight, transform_by_joint(s, j, rest));
         back = sup_v3_madd(back, weight,
                            sup_v3(m[0] * direction.x + m[3] * direction.y + m[6] * direction.z,
                                   m[1] * direction.x + m[4] * direction.y + m[7] * direction.z,
@@ -290,24 +291,24 @@ int32_t sup_body_joint_derivative(const sup_composition *c, const sup_body_state
 {
     int32_t base = 4 + c->mode_count, count = 0;
     double scale = exp(s->log_scale);
-    sup_vec3d at = load(s->placed + 3 * (size_t)joint);
+    sup_vec3d at = load(s->posed_origin + 3 * (size_t)joint);
     memset(row, 0, (size_t)sup_body_parameters(c) * sizeof *row);
     row[0] = direction.x, row[1] = direction.y, row[2] = direction.z;
     row[3] = scale * sup_v3_dot(direction, at);
     for (int32_t k = 0; k < c->mode_count; k++) {
         size_t of = 3 * ((size_t)k * (size_t)c->joint_count + (size_t)joint);
-        sup_vec3d moved = turn(s->rotation + 9 * (size_t)joint, load(c->joint_modes + of));
+        sup_vec3d moved = rotate(s->rotation + 9 * (size_t)joint, load(c->joint_modes + of));
         row[4 + k] = scale * sup_v3_dot(direction, sup_v3_add(load(s->mode_offset + of), moved));
     }
     for (int32_t j = c->parents[joint]; j >= 0; j = c->parents[j]) {
-        sup_vec3d arm = sup_v3_sub(at, load(s->placed + 3 * (size_t)j));
+        sup_vec3d arm = sup_v3_sub(at, load(s->posed_origin + 3 * (size_t)j));
         store(row + base + 3 * j, sup_v3_scale(sup_v3_cross(arm, direction), scale));
         count = note_joint(joints, count, j);
     }
     return count;
 }
 
-static sup_quatd turned_by(const double *w)
+static sup_quatd rotation_from_vector(const double *w)
 {
     sup_vec3d axis = load(w);
     return sup_quatd_from_axis_angle(axis, sup_v3_length(axis));
@@ -320,7 +321,7 @@ void sup_body_step(const sup_composition *c, sup_body_state *s, const double *st
     for (int32_t k = 0; k < c->mode_count; k++)
         s->coefficients[k] += step[4 + k];
     for (int32_t j = 0; j < c->joint_count; j++) {
-        sup_quatd world = turned_by(step + 4 + c->mode_count + 3 * j);
+        sup_quatd world = rotation_from_vector(step + 4 + c->mode_count + 3 * j);
         sup_quatd above = c->parents[j] < 0 ? (sup_quatd){0, 0, 0, 1} : s->global[c->parents[j]];
         sup_quatd local = sup_quatd_multiply(sup_quatd_conjugate(above), sup_quatd_multiply(world, above));
         s->local[j] = sup_quatd_normalise(sup_quatd_multiply(local, s->local[j]));

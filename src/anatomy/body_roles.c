@@ -1,4 +1,4 @@
-/* body_roles.c - roles from the limbs that the names tell, handed down to all joints below. */
+/* body_roles.c - assigns roles to joints: limbs by name, descendants inherit. */
 #include "anatomy/body_roles.h"
 #include "anatomy/joint_roles.h"
 
@@ -17,8 +17,8 @@ static const char *const limb_names[SUP_ROLE_COUNT] = {
 static sup_result missing(sup_error *error, const char *side, const char *what)
 {
     return sup_fail(error, SUP_ERROR_DATA, "anatomy.skeleton.human", "",
-                    "The skeleton has no %s%s by name: anatomy needs a human with a head, two arms and two legs, and "
-                    "joints that are named after them.",
+                    "The skeleton has no joint that is named like a %s%s: anatomy needs a human with a head, two arms "
+                    "and two legs. Rename the joint.",
                     side, what);
 }
 
@@ -33,7 +33,7 @@ static sup_result check_body(const sup_joint_roles *body, sup_error *error)
     return SUP_OK;
 }
 
-/* The limbs and the head by name, the way from the head to the trunk as neck, from the hips up as pelvis. */
+/* Limbs and head by name; joints between head and trunk are neck, joints above the hips are pelvis. */
 static void mark_named(const sup_joint_roles *body, const sup_joints *joints, int8_t *found)
 {
     for (int side = 0; side < 2; side++)
@@ -44,7 +44,7 @@ static void mark_named(const sup_joint_roles *body, const sup_joints *joints, in
         found[j] = j == body->head ? SUP_BODY_HEAD : SUP_BODY_NECK;
     for (int32_t j = body->hips; j >= 0; j = joints->parents[j])
         found[j] = SUP_BODY_PELVIS;
-    for (int side = 0; side < 2; side++) /* helpers between the hips and a thigh */
+    for (int side = 0; side < 2; side++) /* helper joints between the hips and a thigh */
         for (int32_t j = joints->parents[body->limb[side][SUP_ROLE_UPPER_LEG]]; j >= 0; j = joints->parents[j])
             if (found[j] == UNKNOWN) found[j] = SUP_BODY_PELVIS;
 }

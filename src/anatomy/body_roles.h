@@ -1,4 +1,4 @@
-/* body_roles.h (internal) - what part of a human body each joint moves. */
+/* body_roles.h (internal) - the part of a human body that each joint moves. */
 #ifndef SUP_ANATOMY_BODY_ROLES_H
 #define SUP_ANATOMY_BODY_ROLES_H
 
@@ -20,8 +20,8 @@ typedef enum sup_body_role {
     SUP_BODY_TOE
 } sup_body_role;
 
-/* Roles [joints->count] of all joints, by their names and their places. SUP_ERROR_DATA, anatomy.skeleton.human, naming
- * what is missing, when there is no head, two arms and two legs. */
+/* Roles [joints->count] of all joints, by name and position. Fails with SUP_ERROR_DATA, anatomy.skeleton.human, and
+ * names the missing joint, unless there are a head, two arms and two legs. */
 sup_result sup_body_roles(const sup_context *context, const sup_joints *joints, sup_body_role *roles, sup_error *error);
 
 #endif

@@ -1,13 +1,14 @@
-/* bone_surface.c - stages of ever less bending, each with targets that are found anew in every iteration.
+/* bone_surface.c - stages with decreasing bending weight; targets are updated in every iteration.
  *
- * Based on: [komaritzan2022] 4.2.2, the skeleton surface: eq. 4.1 to 4.4, weights .1, 1 and 100 for closest, fixed and
- * collision targets, w_reg from 1 to 1e-7 by tenths, Laplacians of the last stage, skin smoothed for the first ones.
- * Deviations: the first stage starts at the smoothed skin, whose Laplacians it keeps (from the skin itself it would fly
- * metres away: no surface has those Laplacians); where the one-ring has a better aligned place, the target comes from there
- * but the vertex is not set to it (that tears the stiff first stages), and targets are traced along the line between both
- * surfaces (figure 4.5); collisions are found between vertices and triangles where surfaces are at the end of an iteration, not
- * between all triangles over time (bone_collide.c); what is left after the last stage is taken out one by one
- * (bone_repair.c). */
+ * Based on: [komaritzan2022] 4.2.2, the skeleton surface: eq. 4.1 to 4.4, weights .1, 1 and 100 for closest, fixed
+ * and collision targets, w_reg from 1 to 1e-7 in factors of ten, Laplacians of the previous stage, smoothed skin for
+ * the first stages.
+ * Deviations: the first stage starts at the smoothed skin and keeps its Laplacians (starting at the skin moved
+ * vertices by metres, because no surface has those Laplacians); where a position in the one-ring is better aligned,
+ * it gives the target, but the vertex is not moved there (that tears the stiff first stages), and targets are traced
+ * along the line between both surfaces (figure 4.5); collisions are detected between vertices and triangles at the
+ * positions at the end of an iteration, not between all triangles over time (bone_collide.c); collisions that remain
+ * after the last stage are repaired individually (bone_repair.c). */
 #include "anatomy/bone_surface.h"
 
 #include <math.h>
@@ -17,9 +18,10 @@ static const double weight_closest = 0.1, weight_fixed = 1.0, weight_collision =
 static const double bending_first = 1.0, bending_last = 1e-7, bending_step = 0.1;
 static const double fixed_reach = 0.03, fixed_spacing = 0.05; /* metres */
 static const double alignment_limit = 0.01;                   /* of eq. 4.4 */
-static const double still = 5e-4;                             /* a stage ends when no vertex moves farther, metres */
+/* a stage ends when no vertex moves by more than this, metres */
+static const double still = 5e-4;
 
-enum { STAGE_ITERATIONS = 12, LAST_ITERATIONS = 20, TRACES = 3, SMOOTHINGS = 3, VERTEX_GRAIN = 128, RING_STEPS = 3 };
+enum { STAGE_ITERATIONS = 12, LAST_ITERATIONS = 20, TRACES = 3, SMOOTH_PASSES = 3, VERTEX_GRAIN = 128, RING_STEPS = 3 };
 
 double sup_alignment(sup_vec3d skin, sup_vec3d skin_normal, sup_vec3d inside, sup_vec3d inside_normal)
 {
@@ -42,7 +44,7 @@ static int by_distance(const void *a, const void *b)
     return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-/* The point of the wrap near `start`, along its surface, that is best in line with a skin vertex. */
+/* The point of the wrap near `start`, found along its surface, that is best aligned with a skin vertex. */
 static sup_vec3d best_on_wrap(const sup_bone_surface_state *s, int32_t vertex, const sup_bvh_nearest *start,
                               int32_t *queue, unsigned char *seen)
 {
@@ -50,7 +52,7 @@ static sup_vec3d best_on_wrap(const sup_bone_surface_state *s, int32_t vertex, c
                                          {0.45, 0.45},       {0.1, 0.45}, {0.45, 0.1}};
     const sup_mesh_view *w = &s->wrap_view;
     sup_vec3d skin = sup_v3_at(s->skin, vertex), normal = sup_v3_at(s->skin_view.normals, vertex), best = start->point;
-    double least = sup_alignment(skin, normal, best, sup_mesh_view_normal(w, start->triangle, start->u, start->v));
+    double smallest = sup_alignment(skin, normal, best, sup_mesh_view_normal(w, start->triangle, start->u, start->v));
     double radius = start->distance + 0.01;
     int32_t count = 0;
     queue[count++] = start->triangle;
@@ -63,8 +65,8 @@ static sup_vec3d best_on_wrap(const sup_bone_surface_state *s, int32_t vertex, c
         for (int k = 0; k < 7; k++) {
             sup_vec3d p = sup_v3_madd(sup_v3_madd(a, samples[k][0], ab), samples[k][1], ac);
             double error = sup_alignment(skin, normal, p, sup_mesh_view_normal(w, t, samples[k][0], samples[k][1]));
-            if (error >= least) continue;
-            least = error;
+            if (error >= smallest) continue;
+            smallest = error;
             best = p;
         }
         for (int k = 0; k < 3; k++) {
@@ -116,8 +118,8 @@ sup_result sup_bone_surface_choose_fixed(sup_bone_surface_state *s, sup_error *e
 
 /* --- Closest correspondences --- */
 
-/* The place in the one-ring of a vertex that is best in line with its skin vertex. */
-static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double least)
+/* The position in the one-ring of a vertex that is best aligned with its skin vertex. */
+static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double smallest)
 {
     const sup_mesh_view *own = &s->own_view;
     sup_vec3d skin = sup_v3_at(s->skin, v), normal = sup_v3_at(s->skin_view.normals, v);
@@ -132,38 +134,39 @@ static sup_vec3d best_in_ring(const sup_bone_surface_state *s, int32_t v, double
                 p = sup_v3_madd(sup_v3_madd(p, to_a, sup_v3_at(s->positions, a)), to_b, sup_v3_at(s->positions, b));
                 n = sup_v3_madd(sup_v3_madd(n, to_a, sup_v3_at(own->normals, a)), to_b, sup_v3_at(own->normals, b));
                 double error = sup_alignment(skin, normal, p, sup_v3_unit_or(n, normal));
-                if (error >= least) continue;
-                least = error;
+                if (error >= smallest) continue;
+                smallest = error;
                 best = p;
             }
     }
     return best;
 }
 
-/* Figure 4.5: the wrap along the mean of both normals from the skin, a few times, while that gets better. */
+/* Figure 4.5: traces the wrap along the mean of both normals from the skin, a few times, while the alignment
+ * improves. */
 static sup_vec3d trace_line(const sup_bone_surface_state *s, int32_t v, const sup_bvh_nearest *start)
 {
     sup_vec3d skin = sup_v3_at(s->skin, v), normal = sup_v3_at(s->skin_view.normals, v), best = start->point;
     sup_vec3d other = sup_mesh_view_normal(&s->wrap_view, start->triangle, start->u, start->v);
-    double least = sup_alignment(skin, normal, best, other);
+    double smallest = sup_alignment(skin, normal, best, other);
     double reach = 1.6 * sup_v3_distance(skin, best) + 0.004;
-    for (int i = 0; i < TRACES && least > 0.2 * alignment_limit; i++) {
-        sup_vec3d way = sup_v3_scale(sup_v3_unit_or(sup_v3_add(normal, other), normal), -1.0);
-        sup_bvh_ray ray = {.origin = skin, .direction = way, .t_min = 0.0, .t_max = reach};
+    for (int i = 0; i < TRACES && smallest > 0.2 * alignment_limit; i++) {
+        sup_vec3d direction = sup_v3_scale(sup_v3_unit_or(sup_v3_add(normal, other), normal), -1.0);
+        sup_bvh_ray ray = {.origin = skin, .direction = direction, .t_min = 0.0, .t_max = reach};
         sup_bvh_hit hit;
         if (!sup_bvh_ray_first(&s->wrap_view.bvh, &ray, &hit)) break;
-        sup_vec3d p = sup_v3_madd(skin, hit.t, way);
+        sup_vec3d p = sup_v3_madd(skin, hit.t, direction);
         other = sup_mesh_view_normal(&s->wrap_view, hit.triangle, hit.u, hit.v);
         double error = sup_alignment(skin, normal, p, other);
-        if (error >= least) break;
-        least = error;
+        if (error >= smallest) break;
+        smallest = error;
         best = p;
     }
     return best;
 }
 
-/* Closest points, from a better aligned place of the one-ring where the own one is badly aligned, and then along the
- * line between both surfaces. */
+/* Closest points; from a better aligned position in the one-ring if the vertex is badly aligned, then traced along
+ * the line between both surfaces. */
 static void closest_targets(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
@@ -184,64 +187,65 @@ static void closest_targets(void *work, int32_t begin, int32_t end, int32_t work
 
 static sup_result set_weights(sup_bone_surface_state *s, sup_surface_fit *fit, double bending, sup_error *error)
 {
-    static const double *const of_kind[3] = {&weight_closest, &weight_fixed, &weight_collision};
+    static const double *const kind_weight[3] = {&weight_closest, &weight_fixed, &weight_collision};
     s->report->collision_targets = 0;
     for (int32_t v = 0; v < s->count; v++) {
-        s->weights[v] = *of_kind[s->kind[v]];
+        s->weights[v] = *kind_weight[s->kind[v]];
         s->report->collision_targets += s->kind[v] == SUP_TARGET_COLLISION;
     }
     return sup_surface_fit_set_weights(fit, bending, s->weights, error);
 }
 
-static double largest_move(const sup_bone_surface_state *s, const double *before)
+static double largest_move(const sup_bone_surface_state *s, const double *previous)
 {
-    double most = 0.0;
+    double maximum = 0.0;
     for (int32_t v = 0; v < s->count; v++)
-        most = fmax(most, sup_v3_distance(sup_v3_at(s->positions, v), sup_v3_at(before, v)));
-    return most;
+        maximum = fmax(maximum, sup_v3_distance(sup_v3_at(s->positions, v), sup_v3_at(previous, v)));
+    return maximum;
 }
 
-static sup_result run_stage(sup_bone_surface_state *s, sup_surface_fit *fit, double bending, double *before,
+static sup_result run_stage(sup_bone_surface_state *s, sup_surface_fit *fit, double bending, double *previous,
                             sup_error *error)
 {
     sup_result result = set_weights(s, fit, bending, error);
     double moved = INFINITY;
-    int most = bending < 2.0 * bending_last ? LAST_ITERATIONS : STAGE_ITERATIONS;
-    for (int i = 0; i < most && moved > still && result == SUP_OK; i++) {
-        memcpy(before, s->positions, 3 * (size_t)s->count * sizeof *before);
+    int maximum = bending < 2.0 * bending_last ? LAST_ITERATIONS : STAGE_ITERATIONS;
+    for (int i = 0; i < maximum && moved > still && result == SUP_OK; i++) {
+        memcpy(previous, s->positions, 3 * (size_t)s->count * sizeof *previous);
         sup_mesh_view_move(&s->own_view, s->positions);
         sup_parallel(&s->context, s->count, VERTEX_GRAIN, closest_targets, s);
         if (sup_bone_surface_collide(s) > 0) result = set_weights(s, fit, bending, error);
         if (result == SUP_OK) result = sup_surface_fit_solve(fit, s->targets, 0.0, 1, s->positions, NULL, error);
-        moved = largest_move(s, before);
+        moved = largest_move(s, previous);
         s->report->iterations++;
     }
     return result;
 }
 
-static bool tell(const sup_bone_surface_state *s, double fraction, const char *stage)
+static bool report_progress(const sup_bone_surface_state *s, double fraction, const char *stage)
 {
     return s->def->progress == NULL || s->def->progress(s->def->progress_user, (float)fraction, stage);
 }
 
-static sup_result run_stages(sup_bone_surface_state *s, sup_surface_fit *fit, double *before, sup_error *error)
+static sup_result run_stages(sup_bone_surface_state *s, sup_surface_fit *fit, double *previous, sup_error *error)
 {
     sup_result result = SUP_OK;
     double stages = log(bending_last / bending_first) / log(bending_step) + 1.0, done = 0.0;
     for (double bending = bending_first; bending > 0.5 * bending_last && result == SUP_OK; bending *= bending_step) {
-        if (!tell(s, done++ / stages, "skeleton surface"))
-            return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "", "The template was cancelled.");
-        result = run_stage(s, fit, bending, before, error);
+        if (!report_progress(s, done++ / stages, "skeleton surface"))
+            return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "",
+                            "The creation of the template was cancelled.");
+        result = run_stage(s, fit, bending, previous, error);
         sup_surface_fit_set_rest(fit, s->positions);
     }
     return result;
 }
 
-/* Uniform Laplacian smoothing: without nipples and navels. */
+/* Uniform Laplacian smoothing: removes nipples and navel. */
 static void smooth_skin(const sup_bone_surface_state *s, double *positions, double *scratch)
 {
     memcpy(positions, s->skin, 3 * (size_t)s->count * sizeof *positions);
-    for (int round = 0; round < SMOOTHINGS; round++) {
+    for (int pass = 0; pass < SMOOTH_PASSES; pass++) {
         memcpy(scratch, positions, 3 * (size_t)s->count * sizeof *scratch);
         for (int32_t v = 0; v < s->count; v++) {
             int32_t count = s->first[v + 1] - s->first[v];
@@ -295,7 +299,7 @@ static sup_result shrink(sup_bone_surface_state *s, sup_error *error)
     if (result != SUP_OK) return result;
     smooth_skin(s, smooth, scratch);
     sup_surface_fit_set_rest(fit, smooth);
-    memcpy(s->positions, smooth, bytes); /* else the first step would go after Laplacians that no surface has */
+    memcpy(s->positions, smooth, bytes); /* else the first step would move towards Laplacians that no surface has */
     memcpy(s->targets, s->skin, bytes);
     result = sup_bone_surface_choose_fixed(s, error);
     if (result == SUP_OK) result = run_stages(s, fit, scratch, error);

@@ -1,7 +1,8 @@
-/* composition.c - the surface template and what is told from it: [komaritzan2022] 4.2.3.
+/* composition.c - the surface template and the masses predicted from it: [komaritzan2022] 4.2.3.
  *
- * Deviation: the thesis cuts head, hands and feet out before the PCA; here one space of whole bodies serves registration
- * and masses, and a skin's coordinates are found by least squares over the vertices that are not excluded. */
+ * Deviation: the thesis removes head, hands and feet before the PCA; here one space of whole bodies serves
+ * registration and masses, and the coordinates of a skin are found by least squares over the vertices that are not
+ * excluded. */
 #include "anatomy/composition.h"
 
 #include "anatomy/joint_roles.h"
@@ -10,7 +11,8 @@
 
 #include <math.h>
 
-static const double skin_noise = 0.005; /* metres by which a skin may leave the space: weighs data against deviations */
+/* standard deviation of a skin from the space, metres: weights the data against the prior */
+static const double skin_noise = 0.005;
 static const double smallest_mass = 0.01;
 
 sup_composition *sup_composition_open(const sup_context *context)
@@ -33,7 +35,7 @@ void sup_composition_destroy(sup_composition *composition)
 
 /* --- Skin weights --- */
 
-/* Without influences where the composition has none yet. */
+/* Without influences if the composition has none yet. */
 static sup_result make_character(const sup_context *context, const sup_composition *c, const double *at_skin,
                                  const double *at_joints, sup_arena *arena, sup_character **character, sup_error *error)
 {
@@ -64,11 +66,11 @@ static sup_result make_character(const sup_context *context, const sup_compositi
     for (size_t i = 0; i < values; i++)
         positions[i] = (float)at_skin[i];
     const sup_skin skin = {.name = "skin", .bone_count = c->joint_count};
-    const sup_primitive part = {.name = "skin",
-                           .node = c->joint_count,
-                           .material = -1,
-                           .vertex_count = c->vertex_count,
-                           .triangle_count = c->triangle_count};
+    const sup_primitive primitive = {.name = "skin",
+                                     .node = c->joint_count,
+                                     .material = -1,
+                                     .vertex_count = c->vertex_count,
+                                     .triangle_count = c->triangle_count};
     const sup_character source = {.name = "body",
                                   .unit_metres = 1.0f,
                                   .influence_first = c->influence_first,
@@ -81,7 +83,7 @@ static sup_result make_character(const sup_context *context, const sup_compositi
                                   .skin_count = 1,
                                   .skins = &skin,
                                   .primitive_count = 1,
-                                  .primitives = &part,
+                                  .primitives = &primitive,
                                   .vertex_count = c->vertex_count,
                                   .positions = positions,
                                   .triangle_count = c->triangle_count,
@@ -89,7 +91,7 @@ static sup_result make_character(const sup_context *context, const sup_compositi
     return sup_character_create(context, &source, character, error);
 }
 
-static sup_result take_weights(sup_composition *c, const sup_rig *rig, sup_error *error)
+static sup_result copy_weights_in(sup_composition *c, const sup_rig *rig, sup_error *error)
 {
     sup_arena *arena = &c->storage->arena;
     size_t count = (size_t)rig->influence_first[rig->vertex_count];
@@ -105,7 +107,7 @@ static sup_result take_weights(sup_composition *c, const sup_rig *rig, sup_error
     return SUP_OK;
 }
 
-/* Half or more of the weight on head, hands or toes. */
+/* At least half of the weight on head, hands or toes. */
 static sup_result exclude(const sup_context *context, sup_composition *c, sup_error *error)
 {
     sup_arena *arena = &c->storage->arena;
@@ -130,7 +132,7 @@ static sup_result exclude(const sup_context *context, sup_composition *c, sup_er
     return SUP_OK;
 }
 
-sup_result sup_composition_weigh(const sup_context *context, sup_composition *composition, sup_error *error)
+sup_result sup_composition_compute_weights(const sup_context *context, sup_composition *composition, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
@@ -141,7 +143,7 @@ sup_result sup_composition_weigh(const sup_context *context, sup_composition *co
     sup_result result =
         make_character(context, composition, composition->mean, composition->joint_mean, &arena, &character, error);
     if (result == SUP_OK) result = sup_rig_create(context, character, &def, &rig, error);
-    if (result == SUP_OK) result = take_weights(composition, rig, error);
+    if (result == SUP_OK) result = copy_weights_in(composition, rig, error);
     if (result == SUP_OK) result = exclude(context, composition, error);
     sup_rig_destroy(rig);
     sup_character_destroy(character);
@@ -153,8 +155,9 @@ sup_result sup_composition_character(const sup_context *context, const sup_compo
                                      const double *joints, sup_character **character, sup_error *error)
 {
     if (composition == NULL || skin == NULL || joints == NULL || character == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_composition_character needs a composition, a skin, joints and a place for the character.");
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "argument.null", "",
+            "sup_composition_character needs a composition, a skin, joints and a pointer to the character.");
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     sup_result result = make_character(context, composition, skin, joints, &arena, character, error);
@@ -183,7 +186,7 @@ sup_result sup_coordinate_solver_make(const sup_composition *composition, sup_ar
         }
     if (!sup_dense_cholesky(composition->mode_count, solver->factor))
         return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.coordinates", "",
-                        "The shape space of the composition is broken: train it again.");
+                        "The shape space of the composition is degenerate: train it again.");
     return SUP_OK;
 }
 
@@ -206,7 +209,7 @@ sup_result sup_composition_coordinates(const sup_context *context, const sup_com
 {
     if (composition == NULL || skin == NULL || coordinates == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_composition_coordinates needs a composition, a skin and room for the coordinates.");
+                        "sup_composition_coordinates needs a composition, a skin and an array for the coordinates.");
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     sup_coordinate_solver solver;

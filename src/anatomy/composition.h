@@ -1,16 +1,18 @@
-/* composition.h (internal) - making a composition: its storage, and skin weights of its mean. */
+/* composition.h (internal) - creates a composition: its storage, and the skin weights of its mean. */
 #ifndef SUP_ANATOMY_COMPOSITION_H
 #define SUP_ANATOMY_COMPOSITION_H
 
 #include "anatomy/array_store.h"
 
-/* An empty composition with a storage whose arena its arrays go into; NULL when memory ran out. */
+/* An empty composition with a storage, whose arena holds its arrays; returns NULL when out of memory. */
 sup_composition *sup_composition_open(const sup_context *context);
 
-/* Influences by bone heat, and what is excluded by them (4.2.2: head, hands, toes), from triangles, mean and joints. */
-sup_result sup_composition_weigh(const sup_context *context, sup_composition *composition, sup_error *error);
+/* Computes influences by bone heat and the excluded vertices (4.2.2: head, hands, toes) from triangles, mean and
+ * joints. */
+sup_result sup_composition_compute_weights(const sup_context *context, sup_composition *composition, sup_error *error);
 
-/* Least squares coordinates over vertices that are not excluded, for many skins: the factor of the normal equations. */
+/* Least-squares coordinates over vertices that are not excluded: factor of the normal equations, shared by many
+ * skins. */
 typedef struct sup_coordinate_solver {
     const sup_composition *composition;
     double *factor; /* [mode_count^2] */

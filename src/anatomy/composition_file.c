@@ -1,17 +1,17 @@
-/* composition_file.c - a composition as bytes, and back with everything in them checked. */
+/* composition_file.c - serialises a composition and reads untrusted bytes. */
 #include "anatomy/composition.h"
 
 #include <math.h>
 
-enum { MOST_JOINTS = 4096, MOST_MODES = 4096, MOST_FIELDS = 20 };
+enum { MAX_JOINTS = 4096, MAX_MODES = 4096, MAX_FIELDS = 20 };
 static const char kind[] = "composition";
 
-static sup_store_field array(const char *name, sup_array_type type, int64_t count, void *place)
+static sup_store_field array(const char *name, sup_array_type type, int64_t count, void *target)
 {
-    return (sup_store_field){name, SUP_STORE_ARRAY, type, count, place};
+    return (sup_store_field){name, SUP_STORE_ARRAY, type, count, target};
 }
 
-/* Counts are those of the composition; `influences` of its weights. */
+/* Counts are those of the composition; `influences` is the number of its weights. */
 static int32_t list(sup_composition *c, int64_t influences, sup_store_field *fields)
 {
     int64_t vertices = c->vertex_count, modes = c->mode_count, joints = c->joint_count;
@@ -40,9 +40,9 @@ sup_result sup_composition_write(const sup_context *context, const sup_compositi
 {
     if (composition == NULL || bytes == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_composition_write needs a composition and a place for its bytes.");
-    sup_composition view = *composition; /* the list takes places that could be written to */
-    sup_store_field fields[MOST_FIELDS];
+                        "sup_composition_write needs a composition and a pointer to its bytes.");
+    sup_composition view = *composition; /* the field list needs mutable targets */
+    sup_store_field fields[MAX_FIELDS];
     int32_t count = list(&view, view.influence_first[view.vertex_count], fields);
     return sup_store_write(context, kind, fields, count, bytes, error);
 }
@@ -58,9 +58,9 @@ static sup_result read_counts(const sup_store *store, sup_composition *c, int64_
             modes = sup_store_count(store, "deviation"), joints = sup_store_count(store, "parents");
     *influences = sup_store_count(store, "influence_joint");
     bool good = triangles >= 12 && triangles % 3 == 0 && triangles < INT32_MAX && mean >= 12 && mean % 3 == 0 &&
-                mean < INT32_MAX && modes >= 1 && modes <= MOST_MODES && joints >= 1 && joints <= MOST_JOINTS &&
+                mean < INT32_MAX && modes >= 1 && modes <= MAX_MODES && joints >= 1 && joints <= MAX_JOINTS &&
                 *influences >= 0 && *influences < INT32_MAX;
-    if (!good) return sup_store_damaged(error, "counts", "its counts do not fit together");
+    if (!good) return sup_store_damaged(error, "counts", "its counts are inconsistent");
     c->triangle_count = (int32_t)(triangles / 3);
     c->vertex_count = (int32_t)(mean / 3);
     c->mode_count = (int32_t)modes;
@@ -84,7 +84,8 @@ static sup_result check(const sup_composition *c, int64_t influences, sup_error 
         if (j == 0 ? c->parents[j] != -1 : c->parents[j] < 0 || c->parents[j] >= j)
             result = sup_store_damaged(error, "parents", "a joint does not come after its parent");
     for (int32_t k = 0; result == SUP_OK && k < c->mode_count; k++)
-        if (!(c->deviation[k] > 0.0)) result = sup_store_damaged(error, "deviation", "a mode has no size");
+        if (!(c->deviation[k] > 0.0))
+            result = sup_store_damaged(error, "deviation", "a mode has no standard deviation");
     for (int32_t v = 0; result == SUP_OK && v < c->vertex_count; v++) {
         double sum = 0.0;
         for (int32_t i = c->influence_first[v]; i < c->influence_first[v + 1]; i++)
@@ -100,14 +101,14 @@ sup_result sup_composition_read(const sup_context *context, sup_bytes bytes, sup
 {
     if (composition == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_composition_read needs a place for the composition.");
+                        "sup_composition_read needs a pointer to the composition.");
     sup_store store;
     sup_result result = sup_store_open(bytes, kind, &store, error);
     if (result != SUP_OK) return result;
     sup_composition *c = sup_composition_open(context);
     if (c == NULL) return sup_fail_memory(error, "the composition");
     int64_t influences = 0;
-    sup_store_field fields[MOST_FIELDS];
+    sup_store_field fields[MAX_FIELDS];
     result = read_counts(&store, c, &influences, error);
     if (result == SUP_OK)
         result = sup_store_read(&store, fields, list(c, influences, fields), &c->storage->arena, error);

@@ -1,7 +1,7 @@
-/* details.c - the template's bones and muscles carried into a person by the warp.
+/* details.c - moves the template's organs into a person with the warp.
  *
- * Based on: [komaritzan2022] section 4.2.4, transferring original anatomical data: bones go with the skeleton surface,
- * muscles with the skeleton and muscle surfaces that enclose them. */
+ * Based on: [komaritzan2022] section 4.2.4, transferring original anatomical data: bones follow the skeleton
+ * surface, muscles follow the skeleton and muscle surfaces that enclose them. */
 #include "anatomy/details.h"
 
 #include "anatomy/warp.h"
@@ -9,7 +9,7 @@
 struct sup_anatomy_warp {
     sup_context context;
     sup_arena arena;
-    sup_warp *bone, *muscle; /* NULL where the template has no such parts */
+    sup_warp *bone, *muscle; /* NULL if the template has no such organs */
     int32_t *bone_centre;    /* vertices of the skeleton surface */
     int32_t *muscle_centre;  /* vertices of the skeleton surface, or vertex_count + of the muscle surface */
     int32_t bone_count, muscle_count;
@@ -17,23 +17,23 @@ struct sup_anatomy_warp {
 
 enum { BONE_CENTRES = 5000, MUSCLE_CENTRES = 7000 };
 
-static bool has_parts(const sup_anatomy *anatomy, bool muscles)
+static bool has_organs(const sup_anatomy *anatomy, bool muscles)
 {
-    for (int32_t p = 0; p < anatomy->part_count; p++)
-        if ((anatomy->part_is_muscle[p] != 0) == muscles && anatomy->part_vertex[p + 1] > anatomy->part_vertex[p])
+    for (int32_t p = 0; p < anatomy->organ_count; p++)
+        if ((anatomy->organ_is_muscle[p] != 0) == muscles && anatomy->organ_vertex[p + 1] > anatomy->organ_vertex[p])
             return true;
     return false;
 }
 
-static sup_result make_warp(sup_anatomy_warp *made, int32_t point_count, const double *points, int32_t wanted,
+static sup_result make_warp(sup_anatomy_warp *made, int32_t point_count, const double *points, int32_t requested,
                             int32_t **chosen, int32_t *count, sup_warp **warp, sup_error *error)
 {
-    size_t most = (size_t)(wanted < point_count ? wanted : point_count);
-    double *centres = sup_arena_alloc(&made->arena, 3 * most + 1, sizeof(double));
+    size_t capacity = (size_t)(requested < point_count ? requested : point_count);
+    double *centres = sup_arena_alloc(&made->arena, 3 * capacity + 1, sizeof(double));
     double *distances = sup_arena_alloc(&made->arena, (size_t)point_count + 1, sizeof(double));
-    *chosen = sup_arena_alloc(&made->arena, most + 1, sizeof(int32_t));
+    *chosen = sup_arena_alloc(&made->arena, capacity + 1, sizeof(int32_t));
     if (centres == NULL || distances == NULL || *chosen == NULL) return sup_fail_memory(error, "the warp's centres");
-    *count = sup_warp_sample(point_count, points, (int32_t)most, *chosen, distances);
+    *count = sup_warp_sample(point_count, points, (int32_t)capacity, *chosen, distances);
     for (int32_t i = 0; i < *count; i++)
         sup_point_set(centres, i, sup_point(points, (*chosen)[i]));
     return sup_warp_create(&made->context, *count, centres, warp, error);
@@ -44,7 +44,7 @@ sup_result sup_anatomy_warp_create(const sup_context *context, const sup_anatomy
 {
     if (anatomy == NULL || warp == NULL || bone_centres < 0 || muscle_centres < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.warp.argument", "",
-                        "sup_anatomy_warp_create needs a template, a place for the warp and counts of 0 or more.");
+                        "sup_anatomy_warp_create needs a template, a pointer to the warp and counts of at least 0.");
     sup_context resolved = sup_context_resolve(context);
     sup_anatomy_warp *made = sup_alloc_zero(&resolved.allocator, sizeof *made);
     if (made == NULL) return sup_fail_memory(error, "a warp");
@@ -57,10 +57,10 @@ sup_result sup_anatomy_warp_create(const sup_context *context, const sup_anatomy
         memcpy(both, anatomy->bone, 3 * n * sizeof(double));
         memcpy(both + 3 * n, anatomy->muscle, 3 * n * sizeof(double));
     }
-    if (result == SUP_OK && has_parts(anatomy, false))
+    if (result == SUP_OK && has_organs(anatomy, false))
         result = make_warp(made, anatomy->vertex_count, anatomy->bone, bone_centres > 0 ? bone_centres : BONE_CENTRES,
                            &made->bone_centre, &made->bone_count, &made->bone, error);
-    if (result == SUP_OK && has_parts(anatomy, true))
+    if (result == SUP_OK && has_organs(anatomy, true))
         result = make_warp(made, 2 * anatomy->vertex_count, both, muscle_centres > 0 ? muscle_centres : MUSCLE_CENTRES,
                            &made->muscle_centre, &made->muscle_count, &made->muscle, error);
     if (result != SUP_OK)
@@ -80,14 +80,14 @@ void sup_anatomy_warp_destroy(sup_anatomy_warp *warp)
     sup_free(&allocator, warp, sizeof *warp);
 }
 
-/* Positions of a template's or a person's centres: bone surface below vertex_count, muscle surface from there on. */
+/* Positions of the centres: on the bone surface for indices below vertex_count, else on the muscle surface. */
 static sup_vec3d surface_point(const sup_anatomy *layers, int32_t i)
 {
     return i < layers->vertex_count ? sup_point(layers->bone, i) : sup_point(layers->muscle, i - layers->vertex_count);
 }
 
-static sup_result carry_kind(sup_warp *warp, int32_t centre_count, const int32_t *centres, bool muscles,
-                             const sup_anatomy *anatomy, sup_anatomy *body, sup_arena *arena, sup_error *error)
+static sup_result warp_organs(sup_warp *warp, int32_t centre_count, const int32_t *centres, bool muscles,
+                              const sup_anatomy *anatomy, sup_anatomy *body, sup_arena *arena, sup_error *error)
 {
     double *moves = sup_arena_alloc(arena, 3 * (size_t)centre_count + 1, sizeof(double));
     double *points = sup_arena_alloc(arena, 3 * (size_t)anatomy->detail_vertex_count + 1, sizeof(double));
@@ -97,27 +97,27 @@ static sup_result carry_kind(sup_warp *warp, int32_t centre_count, const int32_t
         sup_point_set(moves, i, sup_v3_sub(surface_point(body, centres[i]), surface_point(anatomy, centres[i])));
     sup_result result = sup_warp_set(warp, moves, error);
     if (result != SUP_OK) return result;
-    for (int32_t p = 0; p < anatomy->part_count; p++)
-        for (int32_t v = anatomy->part_vertex[p]; v < anatomy->part_vertex[p + 1]; v++)
-            if ((anatomy->part_is_muscle[p] != 0) == muscles)
+    for (int32_t p = 0; p < anatomy->organ_count; p++)
+        for (int32_t v = anatomy->organ_vertex[p]; v < anatomy->organ_vertex[p + 1]; v++)
+            if ((anatomy->organ_is_muscle[p] != 0) == muscles)
                 sup_point_set(points, count++, sup_point(anatomy->detail, v));
     sup_warp_apply(warp, count, points);
     count = 0;
-    for (int32_t p = 0; p < anatomy->part_count; p++)
-        for (int32_t v = anatomy->part_vertex[p]; v < anatomy->part_vertex[p + 1]; v++)
-            if ((anatomy->part_is_muscle[p] != 0) == muscles)
+    for (int32_t p = 0; p < anatomy->organ_count; p++)
+        for (int32_t v = anatomy->organ_vertex[p]; v < anatomy->organ_vertex[p + 1]; v++)
+            if ((anatomy->organ_is_muscle[p] != 0) == muscles)
                 sup_point_set(body->detail, v, sup_point(points, count++));
     return SUP_OK;
 }
 
-sup_result sup_details_carry(sup_anatomy_warp *warp, const sup_anatomy *anatomy, sup_anatomy *body, sup_error *error)
+sup_result sup_details_warp(sup_anatomy_warp *warp, const sup_anatomy *anatomy, sup_anatomy *body, sup_error *error)
 {
     sup_arena arena = sup_arena_create(&warp->context.allocator);
     sup_result result = SUP_OK;
     if (warp->bone != NULL)
-        result = carry_kind(warp->bone, warp->bone_count, warp->bone_centre, false, anatomy, body, &arena, error);
+        result = warp_organs(warp->bone, warp->bone_count, warp->bone_centre, false, anatomy, body, &arena, error);
     if (result == SUP_OK && warp->muscle != NULL)
-        result = carry_kind(warp->muscle, warp->muscle_count, warp->muscle_centre, true, anatomy, body, &arena, error);
+        result = warp_organs(warp->muscle, warp->muscle_count, warp->muscle_centre, true, anatomy, body, &arena, error);
     sup_arena_destroy(&arena);
     return result;
 }

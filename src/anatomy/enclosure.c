@@ -1,4 +1,4 @@
-/* enclosure.c - counting what is not inside. */
+/* enclosure.c - counts points outside a surface and inverted prisms. */
 #include "anatomy/enclosure.h"
 #include "geometry/winding.h"
 #include "math/vec3.h"
@@ -49,7 +49,7 @@ int32_t sup_points_outside(const sup_context *context, const sup_shape *surface,
     return found;
 }
 
-/* Six times the volume of the cone from the origin over a triangle. */
+/* Six times the volume of the tetrahedron from the origin to a triangle. */
 static double cone(sup_vec3d a, sup_vec3d b, sup_vec3d c)
 {
     return sup_v3_dot(a, sup_v3_cross(b, c));
@@ -65,7 +65,7 @@ double sup_prism_volume(const double *inner, const double *outer, const int32_t 
         out[k] = sup_v3(b[0] - o[0], b[1] - o[1], b[2] - o[2]);
     }
     double sum = cone(out[0], out[1], out[2]) - cone(in[0], in[1], in[2]);
-    for (int k = 0; k < 3; k++) { /* each side as the mean of its two pairs of triangles */
+    for (int k = 0; k < 3; k++) { /* each side as the mean of its two triangulations */
         int l = (k + 1) % 3;
         sum += 0.5 * (cone(in[k], in[l], out[l]) + cone(in[k], out[l], out[k]) + cone(in[k], in[l], out[k]) +
                       cone(in[l], out[l], out[k]));

@@ -1,8 +1,8 @@
-/* fit_bone.c - quasi-static fit of the skeleton surface: bending, flesh between it and the skin, collisions.
+/* fit_bone.c - quasi-static fit of the skeleton surface: bending, tissue between it and the skin, collisions.
  *
- * Based on: [komaritzan2022] eq. 4.7 to 4.9, with the printed weights. Deviations: a vertex collides already when it is less
- * than 1 mm beneath the skin, and the weight of a collision that a round could not resolve is doubled instead of raised by
- * 1, so that a handful of rounds is enough. */
+ * Based on: [komaritzan2022] eq. 4.7 to 4.9, with the printed weights. Deviations: a vertex already collides when it
+ * is less than 1 mm below the skin, and the weight of a collision that a pass does not resolve is doubled instead of
+ * increased by 1, so that a few passes are enough. */
 #include "anatomy/fit_bone.h"
 
 #include "anatomy/layer_elements.h"
@@ -10,11 +10,12 @@
 #include "geometry/winding.h"
 #include "math/polar.h"
 
-static const double bending_weight = 0.1, flesh_weight = 0.01, collision_weight = 50.0;
-static const double stretch_least = 0.2, stretch_most = 5.0; /* alpha */
-static const double beneath = 0.002, nearest = 0.001; /* metres under the skin: the target, and what is left alone */
-static const double tolerance = 0.0002;               /* metres a vertex moves in a last iteration */
-enum { MOST_ROUNDS = 8, MOST_ITERATIONS = 40 };
+static const double bending_weight = 0.1, tissue_weight = 0.01, collision_weight = 50.0;
+static const double min_stretch = 0.2, max_stretch = 5.0; /* alpha */
+/* metres below the skin: the collision target, and the depth that is no collision */
+static const double beneath = 0.002, nearest = 0.001;
+static const double tolerance = 0.0002; /* metres: convergence tolerance of a pass */
+enum { MAX_COLLISION_PASSES = 8, MAX_ITERATIONS = 40 };
 
 typedef struct bone_fit {
     const sup_context *context;
@@ -22,47 +23,48 @@ typedef struct bone_fit {
     const double *skin;
     double *bone;
     float *skin_float;
-    double *normals; /* [triangle_count*3] of the scaled template's skin: where stretching is free */
-    double *weights; /* [vertex_count] of collision targets, 1/A inside */
+    double *normals; /* [triangle_count*3] normals of the scaled template's skin: the direction of free stretching */
+    double *weights; /* [vertex_count] weights of collision targets, divided by the area A_i */
     double *growing; /* [vertex_count] w_i of eq. 4.9 */
     double *targets; /* [vertex_count*3] */
-    double *seen; /* [vertex_count*4] where a vertex was last found inside, and how far from the skin: it is inside as
-                        long as it has moved by less */
+    /* [vertex_count*4] position at which a vertex was last found inside, and its distance from the skin: it is
+     * inside as long as it has moved by less */
+    double *seen;
     sup_bvh tree;
     sup_winding winding;
 } bone_fit;
 
 /* R B diag(1, 1, alpha) B^T of eq. 4.8. */
-static void flesh_target(void *user, int32_t element, const double f[9], double target[9])
+static void tissue_target(void *user, int32_t element, const double f[9], double target[9])
 {
     const bone_fit *fit = user;
     const double *n = fit->normals + 3 * (size_t)element;
     double rotation[9], alpha = 0.0;
     sup_polar_rotation(f, rotation);
     for (int i = 0; i < 3; i++) { /* n^T S n with S = R^T F */
-        double turned = rotation[3 * i] * n[0] + rotation[3 * i + 1] * n[1] + rotation[3 * i + 2] * n[2];
-        alpha += turned * (f[3 * i] * n[0] + f[3 * i + 1] * n[1] + f[3 * i + 2] * n[2]);
+        double rotated = rotation[3 * i] * n[0] + rotation[3 * i + 1] * n[1] + rotation[3 * i + 2] * n[2];
+        alpha += rotated * (f[3 * i] * n[0] + f[3 * i + 1] * n[1] + f[3 * i + 2] * n[2]);
     }
-    alpha = fmax(stretch_least, fmin(stretch_most, alpha)) - 1.0;
+    alpha = fmax(min_stretch, fmin(max_stretch, alpha)) - 1.0;
     for (int i = 0; i < 3; i++) {
-        double turned = rotation[3 * i] * n[0] + rotation[3 * i + 1] * n[1] + rotation[3 * i + 2] * n[2];
+        double rotated = rotation[3 * i] * n[0] + rotation[3 * i + 1] * n[1] + rotation[3 * i + 2] * n[2];
         for (int j = 0; j < 3; j++)
-            target[3 * i + j] = rotation[3 * i + j] + alpha * turned * n[j];
+            target[3 * i + j] = rotation[3 * i + j] + alpha * rotated * n[j];
     }
 }
 
-/* Prisms of skin (held) and bone (unknown) over the scaled template. */
-static sup_result make_flesh(bone_fit *fit, sup_arena *arena, const double *scaled_skin, const double *scaled_bone,
-                             sup_elements **flesh, sup_error *error)
+/* Prisms between skin (fixed) and bone (unknown) over the scaled template. */
+static sup_result make_tissue(bone_fit *fit, sup_arena *arena, const double *scaled_skin, const double *scaled_bone,
+                              sup_elements **tissue, sup_error *error)
 {
     const sup_anatomy *a = fit->anatomy;
     size_t triangles = (size_t)a->triangle_count, vertices = (size_t)a->vertex_count;
-    int32_t *places = sup_arena_alloc(arena, 6 * triangles, sizeof *places);
+    int32_t *corners_of = sup_arena_alloc(arena, 6 * triangles, sizeof *corners_of);
     double *weights = sup_arena_alloc(arena, triangles, sizeof *weights);
     double *rest = sup_arena_alloc(arena, 6 * vertices, sizeof *rest);
     fit->normals = sup_arena_alloc(arena, 3 * triangles, sizeof *fit->normals);
-    if (places == NULL || weights == NULL || rest == NULL || fit->normals == NULL)
-        return sup_fail_memory(error, "the flesh between skin and bones");
+    if (corners_of == NULL || weights == NULL || rest == NULL || fit->normals == NULL)
+        return sup_fail_memory(error, "the tissue between skin and bones");
     memcpy(rest, scaled_bone, 3 * vertices * sizeof *rest);
     memcpy(rest + 3 * vertices, scaled_skin, 3 * vertices * sizeof *rest);
     for (int32_t t = 0; t < a->triangle_count; t++) {
@@ -72,27 +74,27 @@ static sup_result make_flesh(bone_fit *fit, sup_arena *arena, const double *scal
             sup_v3_cross(sup_v3_sub(sup_point(scaled_skin, c[1]), p), sup_v3_sub(sup_point(scaled_skin, c[2]), p));
         sup_point_set(fit->normals, t, sup_v3_unit_or(n, sup_v3(0.0, 0.0, 1.0)));
         for (int k = 0; k < 3; k++) {
-            places[6 * (size_t)t + (size_t)k] = a->vertex_count + c[k];
-            places[6 * (size_t)t + 3 + (size_t)k] = c[k];
+            corners_of[6 * (size_t)t + (size_t)k] = a->vertex_count + c[k];
+            corners_of[6 * (size_t)t + 3 + (size_t)k] = c[k];
         }
         bool layered = !(a->excluded[c[0]] && a->excluded[c[1]] && a->excluded[c[2]]);
-        weights[t] = layered ? 0.5 * flesh_weight : 0.0;
+        weights[t] = layered ? 0.5 * tissue_weight : 0.0;
     }
     sup_elements_def def = {.unknown_count = a->vertex_count,
-                            .place_count = 2 * a->vertex_count,
+                            .point_count = 2 * a->vertex_count,
                             .count = a->triangle_count,
                             .corners = 6,
-                            .places = places,
+                            .points = corners_of,
                             .rest = rest,
                             .weights = weights,
-                            .target = flesh_target,
+                            .target = tissue_target,
                             .user = fit};
-    sup_result result = sup_elements_create(fit->context, &def, flesh, error);
-    if (result == SUP_OK) sup_elements_hold(*flesh, fit->skin);
+    sup_result result = sup_elements_create(fit->context, &def, tissue, error);
+    if (result == SUP_OK) sup_elements_set_fixed(*tissue, fit->skin);
     return result;
 }
 
-static void collide_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+static void collide_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     bone_fit *fit = user;
     SUP_UNUSED(worker);
@@ -113,16 +115,16 @@ static void collide_piece(void *user, int32_t begin, int32_t end, int32_t worker
         n = sup_v3_unit_or(n, sup_v3(0.0, 0.0, 0.0));
         sup_point_set(fit->targets, v, sup_v3_madd(near.point, -beneath, n)); /* pi_S of eq. 4.9 */
         fit->growing[v] = fit->growing[v] > 0.0 ? 2.0 * fit->growing[v] : 1.0;
-        fit->weights[v] = -1.0; /* collides in this round */
+        fit->weights[v] = -1.0; /* collides in this pass */
     }
 }
 
-/* Targets and weights of what collides now; returns how many do. */
+/* Sets targets and weights of the colliding vertices; returns their number. */
 static int32_t detect(bone_fit *fit, const double *areas)
 {
     int32_t count = 0;
     sup_context resolved = sup_context_resolve(fit->context);
-    sup_parallel(&resolved, fit->anatomy->vertex_count, 128, collide_piece, fit);
+    sup_parallel(&resolved, fit->anatomy->vertex_count, 128, collide_range, fit);
     for (int32_t v = 0; v < fit->anatomy->vertex_count; v++) {
         count += fit->weights[v] < 0.0;
         fit->weights[v] = 0.5 * collision_weight * fit->growing[v] / areas[v]; /* eq. 4.9 has no areas */
@@ -134,12 +136,12 @@ static sup_result minimise(bone_fit *fit, sup_surface_fit *solver, sup_bone_fit_
 {
     sup_result result = SUP_OK;
     *report = (sup_bone_fit_report){0};
-    for (int32_t round = 0; round <= MOST_ROUNDS && result == SUP_OK; round++) {
+    for (int32_t pass = 0; pass <= MAX_COLLISION_PASSES && result == SUP_OK; pass++) {
         int32_t used = 0;
         result = sup_surface_fit_set_weights(solver, bending_weight, fit->weights, error);
         if (result == SUP_OK)
-            result = sup_surface_fit_solve(solver, fit->targets, tolerance, MOST_ITERATIONS, fit->bone, &used, error);
-        report->rounds++;
+            result = sup_surface_fit_solve(solver, fit->targets, tolerance, MAX_ITERATIONS, fit->bone, &used, error);
+        report->passes++;
         report->iterations += used;
         if (result != SUP_OK) break;
         report->colliding = detect(fit, sup_surface_fit_areas(solver));
@@ -179,16 +181,16 @@ sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, 
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     bone_fit fit = {.context = context, .anatomy = anatomy, .skin = skin, .bone = bone};
-    sup_elements *flesh = NULL;
+    sup_elements *tissue = NULL;
     sup_surface_fit *solver = NULL;
     sup_result result = make_trees(&fit, &arena, error);
     if (result != SUP_OK) {
         sup_arena_destroy(&arena);
         return result;
     }
-    result = make_flesh(&fit, &arena, scaled_skin, scaled_bone, &flesh, error);
+    result = make_tissue(&fit, &arena, scaled_skin, scaled_bone, &tissue, error);
     if (result == SUP_OK) {
-        sup_fit_term term = sup_elements_term(flesh);
+        sup_fit_term term = sup_elements_term(tissue);
         sup_surface_fit_def def = {{anatomy->vertex_count, anatomy->triangle_count, scaled_bone, anatomy->triangles},
                                    anatomy->excluded,
                                    &term,
@@ -201,7 +203,7 @@ sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, 
         result = minimise(&fit, solver, report, error);
     }
     sup_surface_fit_destroy(solver);
-    sup_elements_destroy(flesh);
+    sup_elements_destroy(tissue);
     sup_winding_destroy(&fit.winding);
     sup_bvh_free(&fit.tree);
     sup_arena_destroy(&arena);

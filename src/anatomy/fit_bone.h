@@ -5,13 +5,13 @@
 #include "anatomy/layers.h"
 
 typedef struct sup_bone_fit_report {
-    int32_t rounds;     /* of minimisation and detection */
-    int32_t iterations; /* in all */
-    int32_t colliding;  /* vertices outside at the end */
+    int32_t passes;     /* passes of minimisation and collision detection */
+    int32_t iterations; /* iterations of all passes */
+    int32_t colliding;  /* vertices outside the skin at the end */
 } sup_bone_fit_report;
 
-/* Minimises eq. 4.7. `scaled_skin` and `scaled_bone` are the scaled template, `skin` the person; `bone` gets the result.
- * Excluded vertices are on the skin. */
+/* Minimises eq. 4.7. `scaled_skin` and `scaled_bone` are the scaled template, `skin` is the person's; `bone`
+ * receives the result. Excluded vertices are on the skin. */
 sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, const double *scaled_skin,
                         const double *scaled_bone, const double *skin, double *bone, sup_bone_fit_report *report,
                         sup_error *error);

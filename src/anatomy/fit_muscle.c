@@ -1,10 +1,10 @@
 /* fit_muscle.c - average, smallest and largest muscle surface of a person.
  *
  * Based on: [komaritzan2022] eq. 4.10, 4.11, 4.2 and 4.3 and the growth by muscle group of section 4.2.4.
- * What the thesis leaves open is set here: a group grows by at most 0.7 of its thickness and shrinks by at most half of it,
- * and is held back by the skin (or bone) where it is at least half as thick as at its thickest, when three tenths of those
- * vertices touch (each of them stops there on its own). The ends are smoothed with w_reg = 1e-7, the last weight of
- * eq. 4.1. Bending is quartered a stage, not halved: same lines, half the factorisations. */
+ * Not specified in the thesis: a group grows by at most 0.7 and shrinks by at most 0.5 of its thickness; it stops
+ * when three tenths of its thick vertices (at least half as thick as the thickest) touch the skin or the bone; each
+ * vertex also stops there individually. The smallest and largest surfaces are smoothed with w_reg = 1e-7, the last
+ * weight of eq. 4.1. The bending weight is quartered per stage, not halved: same lines, half the factorisations. */
 #include "anatomy/fit_muscle.h"
 
 #include "anatomy/surface_fit.h"
@@ -12,28 +12,28 @@
 #include <stdlib.h>
 
 static const double first_bending = 0.01, bending_factor = 0.25, line_weight = 1.0;
-static const double line_distance = 0.0002;               /* metres from the lines when it ends */
-static const double end_distance = 0.001;                 /* metres from bone and from skin */
-static const double most_growth = 0.7, most_shrink = 0.5; /* of the thickness */
-static const double thick_part = 0.5, tightest = 0.3;
+static const double line_distance = 0.0002;             /* metres: distance from the lines at convergence */
+static const double end_distance = 0.001;               /* metres: distance kept from bone and skin */
+static const double max_growth = 0.7, max_shrink = 0.5; /* fractions of the thickness */
+static const double thick_fraction = 0.5, tightest = 0.3;
 static const double end_bending = 1e-7;
-enum { MOST_STAGES = 16, STAGE_ITERATIONS = 12 };
+enum { MAX_STAGES = 16, STAGE_ITERATIONS = 12 };
 
 typedef struct line_term {
     const sup_anatomy *anatomy;
     const double *skin, *bone;
-    const double *least, *most; /* [vertex_count] shares */
+    const double *minimum, *maximum; /* [vertex_count] fractions of the line */
 } line_term;
 
-static double line_share(const line_term *term, int32_t v, sup_vec3d p)
+static double line_fraction(const line_term *term, int32_t v, sup_vec3d p)
 {
     double t = sup_v3_segment_parameter(p, sup_point(term->bone, v), sup_point(term->skin, v));
-    return fmax(term->least[v], fmin(term->most[v], t));
+    return fmax(term->minimum[v], fmin(term->maximum[v], t));
 }
 
-static sup_vec3d line_point(const line_term *term, int32_t v, double share)
+static sup_vec3d line_point(const line_term *term, int32_t v, double fraction)
 {
-    return sup_v3_lerp(sup_point(term->bone, v), sup_point(term->skin, v), share);
+    return sup_v3_lerp(sup_point(term->bone, v), sup_point(term->skin, v), fraction);
 }
 
 /* A^T b of eq. 4.11: pi_L of every vertex. */
@@ -41,26 +41,27 @@ static void project_lines(void *user, const double *positions, double *right_sid
 {
     const line_term *term = user;
     for (int32_t v = 0; v < term->anatomy->vertex_count; v++) {
-        sup_vec3d target = line_point(term, v, line_share(term, v, sup_point(positions, v)));
+        sup_vec3d target = line_point(term, v, line_fraction(term, v, sup_point(positions, v)));
         sup_point_set(right_side, v, sup_v3_madd(sup_point(right_side, v), 0.5 * line_weight, target));
     }
 }
 
-void sup_muscle_range(const sup_anatomy *anatomy, const double *skin, const double *bone, double *least, double *most)
+void sup_muscle_range(const sup_anatomy *anatomy, const double *skin, const double *bone, double *minimum,
+                      double *maximum)
 {
     for (int32_t v = 0; v < anatomy->vertex_count; v++) {
         double length = sup_v3_distance(sup_point(skin, v), sup_point(bone, v));
         double end = length > 0.0 ? fmin(end_distance / length, 0.4) : 0.4;
-        least[v] = end;
-        most[v] = 1.0 - end;
+        minimum[v] = end;
+        maximum[v] = 1.0 - end;
     }
 }
 
-void sup_muscle_place(const sup_anatomy *anatomy, const double *skin, const double *bone, const double *share,
-                      double *muscle)
+void sup_muscle_positions(const sup_anatomy *anatomy, const double *skin, const double *bone, const double *fraction,
+                          double *muscle)
 {
     for (int32_t v = 0; v < anatomy->vertex_count; v++)
-        sup_point_set(muscle, v, sup_v3_lerp(sup_point(bone, v), sup_point(skin, v), share[v]));
+        sup_point_set(muscle, v, sup_v3_lerp(sup_point(bone, v), sup_point(skin, v), fraction[v]));
 }
 
 /* Diagonal matrix of eq. 4.11. */
@@ -77,14 +78,17 @@ static sup_result line_matrix(const sup_context *context, int32_t size, sup_csr 
     return result;
 }
 
-/* Visceral fat: muscles of the abdomen bulge at least by the share that they have in the template. */
-static void raise_abdomen(const sup_anatomy *anatomy, const double *const scaled[3], double *least, const double *most)
+/* Visceral fat: the muscles of the abdomen bulge at least by their fraction in the template. */
+static void raise_abdomen(const sup_anatomy *anatomy, const double *const scaled[3], double *minimum,
+                          const double *maximum)
 {
     for (int32_t v = 0; v < anatomy->vertex_count; v++) {
         if (anatomy->group[v] != SUP_GROUP_ABDOMEN) continue;
         sup_vec3d b = sup_point(scaled[2], v);
-        double whole = sup_v3_distance(sup_point(scaled[0], v), b), part = sup_v3_distance(sup_point(scaled[1], v), b);
-        if (whole > 0.0) least[v] = fmax(least[v], fmin(most[v], part / whole)); /* beta_min */
+        double line_length = sup_v3_distance(sup_point(scaled[0], v), b),
+               muscle_length = sup_v3_distance(sup_point(scaled[1], v), b);
+        if (line_length > 0.0)
+            minimum[v] = fmax(minimum[v], fmin(maximum[v], muscle_length / line_length)); /* beta_min */
     }
 }
 
@@ -93,7 +97,7 @@ static sup_result fit_stages(const line_term *term, sup_surface_fit *solver, dou
 {
     double bending = first_bending;
     sup_result result = SUP_OK;
-    for (*stages = 0; *stages < MOST_STAGES && result == SUP_OK; ++*stages, bending *= bending_factor) {
+    for (*stages = 0; *stages < MAX_STAGES && result == SUP_OK; ++*stages, bending *= bending_factor) {
         double farthest = 0.0;
         result = sup_surface_fit_set_weights(solver, bending, NULL, error);
         if (result == SUP_OK)
@@ -101,7 +105,7 @@ static sup_result fit_stages(const line_term *term, sup_surface_fit *solver, dou
         if (result != SUP_OK) break;
         for (int32_t v = 0; v < term->anatomy->vertex_count; v++) {
             sup_vec3d p = sup_point(muscle, v);
-            farthest = fmax(farthest, sup_v3_distance(p, line_point(term, v, line_share(term, v, p))));
+            farthest = fmax(farthest, sup_v3_distance(p, line_point(term, v, line_fraction(term, v, p))));
         }
         if (farthest < line_distance) break;
         sup_surface_fit_set_rest(solver, muscle);
@@ -110,22 +114,22 @@ static sup_result fit_stages(const line_term *term, sup_surface_fit *solver, dou
 }
 
 sup_result sup_muscle_fit(const sup_context *context, const sup_anatomy *anatomy, const double *const scaled[3],
-                          const double *skin, const double *bone, double *share, int32_t *stages, sup_error *error)
+                          const double *skin, const double *bone, double *fraction, int32_t *stages, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     size_t n = (size_t)anatomy->vertex_count;
-    double *least = sup_arena_alloc(&arena, n, sizeof(double)), *most = sup_arena_alloc(&arena, n, sizeof(double));
+    double *minimum = sup_arena_alloc(&arena, n, sizeof(double)), *maximum = sup_arena_alloc(&arena, n, sizeof(double));
     double *muscle = sup_arena_alloc(&arena, 3 * n, sizeof(double));
-    line_term lines = {anatomy, skin, bone, least, most};
+    line_term lines = {anatomy, skin, bone, minimum, maximum};
     sup_csr matrix = {0};
     sup_surface_fit *solver = NULL;
     sup_result result = SUP_OK;
-    if (least == NULL || most == NULL || muscle == NULL) result = sup_fail_memory(error, "the muscles' fit");
+    if (minimum == NULL || maximum == NULL || muscle == NULL) result = sup_fail_memory(error, "the muscles' fit");
     if (result == SUP_OK) result = line_matrix(context, anatomy->vertex_count, &matrix, error);
     if (result == SUP_OK) {
-        sup_muscle_range(anatomy, skin, bone, least, most);
-        raise_abdomen(anatomy, scaled, least, most);
+        sup_muscle_range(anatomy, skin, bone, minimum, maximum);
+        raise_abdomen(anatomy, scaled, minimum, maximum);
         for (int32_t v = 0; v < anatomy->vertex_count; v++)
             sup_point_set(muscle, v, sup_point(anatomy->excluded[v] ? skin : scaled[1], v));
         sup_fit_term term = {&matrix, project_lines, &lines};
@@ -137,7 +141,7 @@ sup_result sup_muscle_fit(const sup_context *context, const sup_anatomy *anatomy
     }
     if (result == SUP_OK) result = fit_stages(&lines, solver, muscle, stages, error);
     for (int32_t v = 0; v < anatomy->vertex_count && result == SUP_OK; v++)
-        share[v] = line_share(&lines, v, sup_point(muscle, v));
+        fraction[v] = line_fraction(&lines, v, sup_point(muscle, v));
     sup_surface_fit_destroy(solver);
     sup_csr_free(&matrix);
     sup_arena_destroy(&arena);
@@ -150,66 +154,67 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By how much of its thickness a group can grow (side 1) or shrink (side -1). */
-static double group_reach(const line_term *term, const double *share, double scale, int group, int side, double *rooms)
+/* Fraction of its thickness by which a group can grow (side 1) or shrink (side -1). */
+static double group_reach(const line_term *term, const double *fraction, double scale, int group, int side,
+                          double *slacks)
 {
     const sup_anatomy *a = term->anatomy;
-    double thickest = 0.0, limit = side > 0 ? most_growth : most_shrink;
+    double thickest = 0.0, limit = side > 0 ? max_growth : max_shrink;
     size_t count = 0;
     for (int32_t v = 0; v < a->vertex_count; v++)
         if (a->group[v] == group && !a->excluded[v]) thickest = fmax(thickest, a->thickness[v]);
     for (int32_t v = 0; v < a->vertex_count; v++) {
-        if (a->group[v] != group || a->excluded[v] || !(a->thickness[v] > thick_part * thickest)) continue;
+        if (a->group[v] != group || a->excluded[v] || !(a->thickness[v] > thick_fraction * thickest)) continue;
         double length = sup_v3_distance(sup_point(term->skin, v), sup_point(term->bone, v));
-        double room = side > 0 ? term->most[v] - share[v] : share[v] - term->least[v];
-        rooms[count++] = room * length / (scale * a->thickness[v]);
+        double slack = side > 0 ? term->maximum[v] - fraction[v] : fraction[v] - term->minimum[v];
+        slacks[count++] = slack * length / (scale * a->thickness[v]);
     }
     if (count == 0) return 0.0;
-    qsort(rooms, count, sizeof *rooms, compare_doubles);
-    return fmax(0.0, fmin(limit, rooms[(size_t)(tightest * (double)count)]));
+    qsort(slacks, count, sizeof *slacks, compare_doubles);
+    return fmax(0.0, fmin(limit, slacks[(size_t)(tightest * (double)count)]));
 }
 
-static sup_result one_extreme(const line_term *term, sup_surface_fit *solver, const double *share, double scale,
-                              int side, double *scratch, double *result_share, sup_error *error)
+static sup_result one_extreme(const line_term *term, sup_surface_fit *solver, const double *fraction, double scale,
+                              int side, double *scratch, double *result_fraction, sup_error *error)
 {
     const sup_anatomy *a = term->anatomy;
     double reach[SUP_GROUP_COUNT] = {0.0}, *targets = scratch, *muscle = scratch + 3 * (size_t)a->vertex_count;
     for (int group = 1; group < SUP_GROUP_COUNT; group++)
-        reach[group] = group_reach(term, share, scale, group, side, scratch);
+        reach[group] = group_reach(term, fraction, scale, group, side, scratch);
     for (int32_t v = 0; v < a->vertex_count; v++) {
         double length = sup_v3_distance(sup_point(term->skin, v), sup_point(term->bone, v));
         double move = length > 0.0 ? side * reach[a->group[v]] * scale * a->thickness[v] / length : 0.0;
-        double to = fmax(term->least[v], fmin(term->most[v], share[v] + move));
+        double to = fmax(term->minimum[v], fmin(term->maximum[v], fraction[v] + move));
         sup_point_set(targets, v, line_point(term, v, a->excluded[v] ? 1.0 : to));
-        sup_point_set(muscle, v, line_point(term, v, a->excluded[v] ? 1.0 : share[v]));
+        sup_point_set(muscle, v, line_point(term, v, a->excluded[v] ? 1.0 : fraction[v]));
     }
     sup_surface_fit_set_rest(solver, muscle);
     sup_result result = sup_surface_fit_solve(solver, targets, line_distance, STAGE_ITERATIONS, muscle, NULL, error);
     for (int32_t v = 0; v < a->vertex_count && result == SUP_OK; v++) {
-        double to = line_share(term, v, sup_point(muscle, v));
-        result_share[v] = side > 0 ? fmax(to, share[v]) : fmin(to, share[v]);
+        double to = line_fraction(term, v, sup_point(muscle, v));
+        result_fraction[v] = side > 0 ? fmax(to, fraction[v]) : fmin(to, fraction[v]);
     }
     return result;
 }
 
 sup_result sup_muscle_extremes(const sup_context *context, const sup_anatomy *anatomy, const double *skin,
-                               const double *bone, const double *share, double scale, double *smallest, double *largest,
-                               sup_error *error)
+                               const double *bone, const double *fraction, double scale, double *smallest,
+                               double *largest, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     size_t n = (size_t)anatomy->vertex_count;
-    double *least = sup_arena_alloc(&arena, n, sizeof(double)), *most = sup_arena_alloc(&arena, n, sizeof(double));
+    double *minimum = sup_arena_alloc(&arena, n, sizeof(double)), *maximum = sup_arena_alloc(&arena, n, sizeof(double));
     double *scratch = sup_arena_alloc(&arena, 6 * n, sizeof(double));
     double *weights = sup_arena_alloc(&arena, n, sizeof(double));
-    line_term lines = {anatomy, skin, bone, least, most};
+    line_term lines = {anatomy, skin, bone, minimum, maximum};
     sup_surface_fit *solver = NULL;
     sup_result result = SUP_OK;
-    if (least == NULL || most == NULL || scratch == NULL || weights == NULL)
+    if (minimum == NULL || maximum == NULL || scratch == NULL || weights == NULL)
         result = sup_fail_memory(error, "the muscles' fit");
     if (result == SUP_OK) {
-        sup_muscle_range(anatomy, skin, bone, least, most);
-        sup_muscle_place(anatomy, skin, bone, share, scratch);
+        sup_muscle_range(anatomy, skin, bone, minimum, maximum);
+        sup_muscle_positions(anatomy, skin, bone, fraction, scratch);
         for (size_t v = 0; v < n; v++)
             weights[v] = 1.0;
         sup_surface_fit_def def = {
@@ -217,8 +222,8 @@ sup_result sup_muscle_extremes(const sup_context *context, const sup_anatomy *an
         result = sup_surface_fit_create(context, &def, &solver, error);
     }
     if (result == SUP_OK) result = sup_surface_fit_set_weights(solver, end_bending, weights, error);
-    if (result == SUP_OK) result = one_extreme(&lines, solver, share, scale, -1, scratch, smallest, error);
-    if (result == SUP_OK) result = one_extreme(&lines, solver, share, scale, 1, scratch, largest, error);
+    if (result == SUP_OK) result = one_extreme(&lines, solver, fraction, scale, -1, scratch, smallest, error);
+    if (result == SUP_OK) result = one_extreme(&lines, solver, fraction, scale, 1, scratch, largest, error);
     sup_surface_fit_destroy(solver);
     sup_arena_destroy(&arena);
     return result;

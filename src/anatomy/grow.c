@@ -1,13 +1,15 @@
-/* grow.c - fat that grows: by volume where it already is, by pressure all over, or like another person's.
+/* grow.c - growth of fat: by volume where it already is, by pressure everywhere, or with the distribution of another
+ * person.
  *
- * Based on: [komaritzan2022] section 4.3.4, eq. 4.16 to 4.18, in projective form: the volume term is the tet constraint of
- * section 2.2.1 with det F = target (a few Newton steps on the singular values), weighted by the rest volumes as in
- * eq. 4.18. Pressure after [saito2015]: along the normals, against triangle strain, with the bending of eq. 4.2.
- * Deviations: the thesis names no weights; w_vol = 1, w_reg = 2e-5 and w_rest = 0.5 smooth over about 3 cm. Pressure draws
- * every vertex out along its first normal by the same length (eq. 4.3; w_reg = 1e-6 and strain 1e-3 smooth over 3 cm too):
- * as a force that follows the normals it pushed toes and fingers over, since small features hold less against it. Volumes of
- * another person are added to the body's own instead of replacing them, so that nobody loses what the other does not have.
- * The scale s is not given but found, so that the mass that was asked for is met. */
+ * Based on: [komaritzan2022] section 4.3.4, eq. 4.16 to 4.18, in projective form: the volume term is the tet
+ * constraint of section 2.2.1 with det F = target (a few Newton steps on the singular values), weighted by the rest
+ * volumes as in eq. 4.18. Pressure after [saito2015]: along the normals, against triangle strain, with the bending
+ * of eq. 4.2.
+ * Deviations: the thesis gives no weights; w_vol = 1, w_reg = 2e-5 and w_rest = 0.5 smooth over about 3 cm. Pressure
+ * moves every vertex along its initial normal by the same length (eq. 4.3; w_reg = 1e-6 and strain 1e-3 also smooth
+ * over 3 cm): a force along the current normals folded toes and fingers, because small features resist it less.
+ * Volumes of another person are added to the body's own instead of replacing them, so that no region loses fat that
+ * the other person does not have. The scale s is computed so that the requested mass is reached. */
 #include "anatomy/body.h"
 
 #include "anatomy/details.h"
@@ -19,28 +21,28 @@
 
 static const double bending_weight = 2e-5, rest_weight = 0.5;
 static const double pressure_bending = 1e-6, pressure_strain = 1e-3;
-static const double least_share = 0.15;     /* of a tet's volume that loss leaves */
-static const double skin_above = 0.0015;    /* metres of skin over the muscles that loss leaves */
-static const double mass_tolerance = 0.003; /* of the change asked for */
-static const double border = 0.04;          /* metres over which rates of regions blend */
-static const double thin = 0.01;            /* metres of flesh that grow at the full rate */
-static const double tolerance = 0.00005;    /* metres */
-enum { MOST_SCALES = 14, SCALE_ITERATIONS = 25, BORDER_SMOOTHING = 100, NEWTON_STEPS = 4, PASSES = 3, CENTRES = 1500 };
+static const double min_volume_fraction = 0.15; /* minimum fraction of a tet's volume after loss */
+static const double skin_above = 0.0015;        /* minimum distance between skin and muscles after loss, metres */
+static const double mass_tolerance = 0.003;     /* fraction of the requested change */
+static const double border = 0.04;              /* metres over which the rates of regions blend */
+static const double thin = 0.01;                /* thickness of tissue that grows at the full rate, metres */
+static const double tolerance = 0.00005;        /* metres */
+enum { MAX_SCALES = 14, SCALE_ITERATIONS = 25, BORDER_SMOOTHING = 100, NEWTON_STEPS = 4, PASSES = 3, CENTRES = 1500 };
 
 typedef struct growth {
     const sup_context *context;
     const sup_body *body;
-    sup_anatomy *layers;   /* of the grown body: its skin moves */
-    const double *before;  /* [3n] the skin that it starts from */
-    const double *added;   /* [n] weight of growth at a vertex */
-    double drive;          /* s - 1, or the pressure */
-    const double *share;   /* [3*triangle_count] of volume: (target - rest) / (rest * drive) of a tet */
-    const double *normals; /* [3n] of the skin that it starts from, under pressure; NULL when volume drives */
-    double *targets;       /* [3n] */
+    sup_anatomy *layers;    /* layers of the grown body: its skin moves */
+    const double *previous; /* [3n] the initial skin */
+    const double *added;    /* [n] growth weight of each vertex */
+    double drive;           /* s - 1, or the pressure */
+    const double *fraction; /* [3*triangle_count] volume growth per tet: (target - rest) / (rest * drive) */
+    const double *normals;  /* [3n] normals of the initial skin, for pressure; NULL for growth by volume */
+    double *targets;        /* [3n] */
     sup_surface_fit *solver;
 } growth;
 
-/* Derivative of the determinant; returns its square. */
+/* Derivative of the determinant (cofactor matrix); returns its squared norm. */
 static double cofactor(const double m[9], double c[9])
 {
     double square = 0.0;
@@ -53,12 +55,12 @@ static double cofactor(const double m[9], double c[9])
     return square;
 }
 
-/* The nearest F with the determinant that is wanted. Newton's steps on singular values s, written without them: the
- * derivative of s0 s1 s2 is the cofactor, which has the same two rotations as F, and so has every step. */
+/* The nearest F with the target determinant. Newton steps on the singular values s, without computing them: the
+ * derivative of s0 s1 s2 is the cofactor, which has the same singular vectors as F, and so has every step. */
 static void volume_target(void *user, int32_t element, const double f[9], double target[9])
 {
     const growth *g = user;
-    double d[9] = {0.0}, c[9], wanted = fmax(least_share, 1.0 + g->drive * g->share[element]);
+    double d[9] = {0.0}, c[9], requested = fmax(min_volume_fraction, 1.0 + g->drive * g->fraction[element]);
     memcpy(target, f, 9 * sizeof(double));
     for (int step = 0; step < NEWTON_STEPS; step++) {
         double square = cofactor(target, c), along = 0.0;
@@ -67,20 +69,20 @@ static void volume_target(void *user, int32_t element, const double f[9], double
         for (int i = 0; i < 9; i++)
             along += c[i] * d[i];
         for (int i = 0; i < 9; i++) {
-            d[i] = c[i] * (along - (volume - wanted)) / square;
+            d[i] = c[i] * (along - (volume - requested)) / square;
             target[i] = f[i] + d[i];
         }
     }
 }
 
-/* The nearest turn of a triangle: what is across it does not count. */
+/* The nearest rotation of a triangle; the direction across it is ignored. */
 static void strain_target(void *user, int32_t element, const double f[9], double target[9])
 {
     double c[9], whole[9], size = sqrt(cofactor(f, c));
     SUP_UNUSED(user);
     SUP_UNUSED(element);
     for (int i = 0; i < 9; i++) {
-        c[i] = size > 0.0 ? c[i] / size : 0.0; /* the normal now times the normal before */
+        c[i] = size > 0.0 ? c[i] / size : 0.0; /* current normal times rest normal */
         whole[i] = f[i] + c[i];
     }
     sup_polar_rotation(whole, target);
@@ -88,7 +90,7 @@ static void strain_target(void *user, int32_t element, const double f[9], double
         target[i] -= c[i];
 }
 
-/* Growth at every vertex: the rate of its region, with soft borders. */
+/* Growth weight of every vertex: the rate of its region, blended at borders. */
 static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGION_COUNT], sup_arena *arena,
                                double **rates, sup_error *error)
 {
@@ -106,8 +108,8 @@ static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGIO
         int32_t p = a->triangles[i], q = a->triangles[i % 3 == 2 ? i - 2 : i + 1];
         edges += sup_v3_distance(sup_point(a->skin, p), sup_point(a->skin, q)) / (3.0 * a->triangle_count);
     }
-    double spread = edges > 0.0 ? border / edges : 0.0; /* a round spreads by about 0.7 of an edge */
-    for (int round = 0; round < BORDER_SMOOTHING && round < 2.0 * spread * spread && any; round++) {
+    double spread = edges > 0.0 ? border / edges : 0.0; /* a pass spreads by about 0.7 of an edge */
+    for (int pass = 0; pass < BORDER_SMOOTHING && pass < 2.0 * spread * spread && any; pass++) {
         memset(sum, 0, n * sizeof(double));
         memset(count, 0, n * sizeof(int32_t));
         for (size_t i = 0; i < 3 * (size_t)a->triangle_count; i++) {
@@ -118,7 +120,7 @@ static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGIO
         for (size_t v = 0; v < n; v++)
             if (count[v] > 0) now[v] = 0.5 * (now[v] + sum[v] / count[v]);
     }
-    for (int32_t v = 0; v < a->vertex_count; v++) { /* nothing grows where skin lies on bone */
+    for (int32_t v = 0; v < a->vertex_count; v++) { /* no growth where the skin lies on bone */
         double depth = sup_v3_distance(sup_point(a->skin, v), sup_point(a->bone, v));
         now[v] *= a->excluded[v] ? 0.0 : fmin(1.0, depth / thin);
     }
@@ -126,42 +128,44 @@ static sup_result vertex_rates(const sup_anatomy *a, const double rate[SUP_REGIO
     return SUP_OK;
 }
 
-/* Tets of the fat layer: skin vertices are unknowns, muscle vertices held. Fills the tets' shares of growth. */
+/* Tets of the fat layer: skin vertices are unknowns, muscle vertices are fixed. Fills the growth fractions of the
+ * tets. */
 static sup_result fat_tets(growth *g, const sup_anatomy *other, sup_arena *arena, sup_elements **elements,
                            sup_error *error)
 {
     const sup_anatomy *a = g->layers;
     size_t tets = 3 * (size_t)a->triangle_count, n = (size_t)a->vertex_count;
-    int32_t *places = sup_arena_alloc(arena, 4 * tets, sizeof *places);
-    double *rest = sup_arena_alloc(arena, 6 * n, sizeof *rest), *share = sup_arena_alloc(arena, tets, sizeof *share);
+    int32_t *corner_points = sup_arena_alloc(arena, 4 * tets, sizeof *corner_points);
+    double *rest = sup_arena_alloc(arena, 6 * n, sizeof *rest),
+           *fraction = sup_arena_alloc(arena, tets, sizeof *fraction);
     double *weights = sup_arena_alloc(arena, tets, sizeof *weights);
-    if (places == NULL || rest == NULL || share == NULL || weights == NULL)
+    if (corner_points == NULL || rest == NULL || fraction == NULL || weights == NULL)
         return sup_fail_memory(error, "the growth of a body");
-    memcpy(rest, g->before, 3 * n * sizeof *rest);
+    memcpy(rest, g->previous, 3 * n * sizeof *rest);
     memcpy(rest + 3 * n, a->muscle, 3 * n * sizeof *rest);
     for (int32_t t = 0; t < a->triangle_count; t++) {
         const int32_t *c = a->triangles + 3 * (size_t)t;
         int32_t cut[3][4];
         double own[3], theirs[3];
         sup_prism_split(c, cut);
-        sup_prism_volumes(g->before, a->muscle, c, own);
-        sup_prism_volumes(other != NULL ? other->skin : g->before, other != NULL ? other->muscle : a->muscle, c,
+        sup_prism_volumes(g->previous, a->muscle, c, own);
+        sup_prism_volumes(other != NULL ? other->skin : g->previous, other != NULL ? other->muscle : a->muscle, c,
                           theirs);
         double rate = (g->added[c[0]] + g->added[c[1]] + g->added[c[2]]) / 3.0;
         for (int k = 0; k < 3; k++) {
             size_t tet = 3 * (size_t)t + (size_t)k;
             weights[tet] = fmax(0.0, own[k]);
-            share[tet] = own[k] > 0.0 ? rate * fmax(0.0, theirs[k]) / own[k] : 0.0;
+            fraction[tet] = own[k] > 0.0 ? rate * fmax(0.0, theirs[k]) / own[k] : 0.0;
             for (int q = 0; q < 4; q++)
-                places[4 * tet + (size_t)q] = c[cut[k][q] % 3] + (cut[k][q] < 3 ? 0 : a->vertex_count);
+                corner_points[4 * tet + (size_t)q] = c[cut[k][q] % 3] + (cut[k][q] < 3 ? 0 : a->vertex_count);
         }
     }
-    g->share = share;
+    g->fraction = fraction;
     sup_elements_def def = {.unknown_count = a->vertex_count,
-                            .place_count = 2 * a->vertex_count,
+                            .point_count = 2 * a->vertex_count,
                             .count = (int32_t)tets,
                             .corners = 4,
-                            .places = places,
+                            .points = corner_points,
                             .rest = rest,
                             .weights = weights,
                             .target = volume_target,
@@ -176,34 +180,34 @@ static sup_result skin_strain(growth *g, sup_arena *arena, sup_elements **elemen
     double *weights = sup_arena_alloc(arena, (size_t)a->triangle_count, sizeof *weights);
     double *normals = sup_arena_alloc(arena, 3 * (size_t)a->vertex_count, sizeof *normals);
     if (weights == NULL || normals == NULL) return sup_fail_memory(error, "the growth of a body");
-    sup_surface_normals(a->vertex_count, a->triangle_count, a->triangles, g->before, normals);
+    sup_surface_normals(a->vertex_count, a->triangle_count, a->triangles, g->previous, normals);
     g->normals = normals;
     for (int32_t t = 0; t < a->triangle_count; t++)
-        weights[t] = pressure_strain * sup_surface_area(1, a->triangles + 3 * (size_t)t, g->before, NULL);
+        weights[t] = pressure_strain * sup_surface_area(1, a->triangles + 3 * (size_t)t, g->previous, NULL);
     sup_elements_def def = {.unknown_count = a->vertex_count,
-                            .place_count = a->vertex_count,
+                            .point_count = a->vertex_count,
                             .count = a->triangle_count,
                             .corners = 3,
-                            .places = a->triangles,
-                            .rest = g->before,
+                            .points = a->triangles,
+                            .rest = g->previous,
                             .weights = weights,
                             .target = strain_target,
                             .user = g};
     return sup_elements_create(g->context, &def, elements, error);
 }
 
-/* Skin that loss took into the muscles comes out again. */
-static void keep_above(const growth *g)
+/* Moves skin that loss pushed into the muscles back out. */
+static void keep_skin_above_muscles(const growth *g)
 {
     sup_anatomy *a = g->layers;
     for (int32_t v = 0; v < a->vertex_count; v++) {
-        sup_vec3d m = sup_point(a->muscle, v), up = sup_v3_sub(sup_point(g->before, v), m);
-        double length = sup_v3_length(up), least = fmin(skin_above, length);
+        sup_vec3d m = sup_point(a->muscle, v), up = sup_v3_sub(sup_point(g->previous, v), m);
+        double length = sup_v3_length(up), minimum = fmin(skin_above, length);
         if (a->excluded[v] || !(length > 0.0)) continue;
         up = sup_v3_scale(up, 1.0 / length);
         sup_vec3d p = sup_point(a->skin, v);
         double height = sup_v3_dot(sup_v3_sub(p, m), up);
-        if (height < least) sup_point_set(a->skin, v, sup_v3_madd(p, least - height, up));
+        if (height < minimum) sup_point_set(a->skin, v, sup_v3_madd(p, minimum - height, up));
     }
 }
 
@@ -213,35 +217,35 @@ static double fat_volume(const growth *g)
     return sup_layer_volume(a->triangle_count, a->triangles, a->skin, a->muscle);
 }
 
-/* Finds the drive with which the fat layer gains `wanted` cubic metres. False through *met when it cannot be had. The skin
- * lags a little behind the drive, so the drive is corrected by what it has brought so far, not by differences. */
-static sup_result find_drive(growth *g, double first, double least, double wanted, bool *met, sup_error *error)
+/* Finds the drive with which the fat layer gains `requested` cubic metres; *reached is false if that is impossible. The
+ * skin lags behind the drive, so the drive is corrected by the total gain so far, not by differences. */
+static sup_result find_drive(growth *g, double first, double minimum, double requested, bool *reached, sup_error *error)
 {
     double start = fat_volume(g), gain = 0.0;
     sup_result result = SUP_OK;
     g->drive = first;
-    for (int i = 0; i < MOST_SCALES; i++) {
+    for (int i = 0; i < MAX_SCALES; i++) {
         for (int32_t v = 0; v < g->layers->vertex_count; v++) {
-            sup_vec3d p = sup_point(g->before, v);
+            sup_vec3d p = sup_point(g->previous, v);
             if (g->normals != NULL) p = sup_v3_madd(p, g->drive * g->added[v], sup_point(g->normals, v));
             sup_point_set(g->targets, v, p);
         }
         result =
             sup_surface_fit_solve(g->solver, g->targets, tolerance, SCALE_ITERATIONS, g->layers->skin, NULL, error);
         if (result != SUP_OK) return result;
-        keep_above(g);
+        keep_skin_above_muscles(g);
         gain = fat_volume(g) - start;
-        if (fabs(gain - wanted) <= mass_tolerance * fabs(wanted)) break;
-        double ratio = gain / wanted, last = g->drive;
-        g->drive = fmax(least, last / fmin(3.0, fmax(1.0 / 3.0, ratio)));
+        if (fabs(gain - requested) <= mass_tolerance * fabs(requested)) break;
+        double ratio = gain / requested, last = g->drive;
+        g->drive = fmax(minimum, last / fmin(3.0, fmax(1.0 / 3.0, ratio)));
         if (g->drive == last) break; /* at its limit */
     }
-    *met = fabs(gain - wanted) <= 0.05 * fabs(wanted);
+    *reached = fabs(gain - requested) <= 0.05 * fabs(requested);
     return SUP_OK;
 }
 
-/* Moves the skin until the fat layer has gained `wanted` cubic metres. */
-static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, double wanted, bool *met,
+/* Moves the skin until the fat layer has gained `requested` cubic metres. */
+static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, double requested, bool *reached,
                             sup_error *error)
 {
     const sup_anatomy *a = g->layers;
@@ -251,10 +255,10 @@ static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, 
     double *weights = sup_arena_alloc(&arena, n, sizeof(double));
     sup_elements *elements = NULL;
     sup_result result = weights != NULL ? SUP_OK : sup_fail_memory(error, "the growth of a body");
-    g->before = sup_arena_copy(&arena, a->skin, 3 * n, sizeof(double));
+    g->previous = sup_arena_copy(&arena, a->skin, 3 * n, sizeof(double));
     g->targets = sup_arena_alloc(&arena, 3 * n, sizeof(double));
     g->normals = NULL;
-    if (g->before == NULL || g->targets == NULL) result = sup_fail_memory(error, "the growth of a body");
+    if (g->previous == NULL || g->targets == NULL) result = sup_fail_memory(error, "the growth of a body");
     if (result == SUP_OK)
         result = pressure ? skin_strain(g, &arena, &elements, error) : fat_tets(g, other, &arena, &elements, error);
     if (result == SUP_OK) {
@@ -262,16 +266,16 @@ static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, 
         for (size_t v = 0; v < n; v++)
             weights[v] = pressure ? 1.0 : rest_weight;
         sup_surface_fit_def def = {
-            {a->vertex_count, a->triangle_count, g->before, a->triangles}, a->excluded, &term, 1};
+            {a->vertex_count, a->triangle_count, g->previous, a->triangles}, a->excluded, &term, 1};
         result = sup_surface_fit_create(g->context, &def, &g->solver, error);
     }
     if (result == SUP_OK)
         result = sup_surface_fit_set_weights(g->solver, pressure ? pressure_bending : bending_weight, weights, error);
     if (result == SUP_OK) {
         double volume = fat_volume(g);
-        double area = sup_surface_area(a->triangle_count, a->triangles, g->before, a->excluded);
-        double first = wanted / (pressure ? area : volume);
-        result = find_drive(g, first, pressure ? -INFINITY : -1.0, wanted, met, error);
+        double area = sup_surface_area(a->triangle_count, a->triangles, g->previous, a->excluded);
+        double first = requested / (pressure ? area : volume);
+        result = find_drive(g, first, pressure ? -INFINITY : -1.0, requested, reached, error);
     }
     sup_surface_fit_destroy(g->solver);
     g->solver = NULL;
@@ -280,7 +284,8 @@ static sup_result move_skin(growth *g, const sup_anatomy *other, bool pressure, 
     return result;
 }
 
-/* Muscles on the new lines; those of the belly bulge with it, and what the cavity gains is visceral fat. */
+/* Fits the muscles to the new lines; the belly muscles bulge with the skin, and the gain of the cavity is visceral
+ * fat. */
 static sup_result refit_muscles(growth *g, bool visceral, sup_body *grown, sup_error *error)
 {
     const sup_anatomy *old = &g->body->layers;
@@ -288,40 +293,40 @@ static sup_result refit_muscles(growth *g, bool visceral, sup_body *grown, sup_e
     sup_context resolved = sup_context_resolve(g->context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     size_t n = (size_t)a->vertex_count;
-    double *share = sup_arena_alloc(&arena, n, sizeof(double)),
+    double *fraction = sup_arena_alloc(&arena, n, sizeof(double)),
            *scratch = sup_arena_alloc(&arena, 3 * n, sizeof(double));
     const double *const scaled[3] = {old->skin, old->muscle, old->bone};
     int32_t stages = 0;
-    sup_settle_report settled = {0};
-    sup_result result = share != NULL && scratch != NULL ? SUP_OK : sup_fail_memory(error, "a person's muscles");
+    sup_repair_report repaired = {0};
+    sup_result result = fraction != NULL && scratch != NULL ? SUP_OK : sup_fail_memory(error, "a person's muscles");
     memcpy(a->bone, old->bone, 3 * n * sizeof(double));
-    if (result == SUP_OK) result = sup_settle_bone(g->context, a, a->skin, a->bone, &settled, error);
+    if (result == SUP_OK) result = sup_repair_bone(g->context, a, a->skin, a->bone, &repaired, error);
     if (result == SUP_OK && visceral)
-        result = sup_muscle_fit(g->context, a, scaled, a->skin, a->bone, share, &stages, error);
+        result = sup_muscle_fit(g->context, a, scaled, a->skin, a->bone, fraction, &stages, error);
     for (int32_t v = 0; v < a->vertex_count && result == SUP_OK; v++) {
         double stay = sup_v3_segment_parameter(sup_point(old->muscle, v), sup_point(a->bone, v), sup_point(a->skin, v));
-        if (!visceral || a->group[v] != SUP_GROUP_ABDOMEN) share[v] = stay;
-        share[v] = fmax(share[v], stay);
+        if (!visceral || a->group[v] != SUP_GROUP_ABDOMEN) fraction[v] = stay;
+        fraction[v] = fmax(fraction[v], stay);
     }
     if (result == SUP_OK) {
-        sup_muscle_place(a, a->skin, a->bone, share, a->muscle);
-        result = sup_settle_layers(g->context, a, a->skin, a->bone, share, a->muscle, &settled, error);
+        sup_muscle_positions(a, a->skin, a->bone, fraction, a->muscle);
+        result = sup_repair_layers(g->context, a, a->skin, a->bone, fraction, a->muscle, &repaired, error);
     }
     if (result == SUP_OK) {
-        double before = sup_cavity_volume(old, old->muscle, old->bone, g->body->cavity, scratch);
+        double previous = sup_cavity_volume(old, old->muscle, old->bone, g->body->cavity, scratch);
         for (int32_t v = 0; v < a->vertex_count; v++) {
             double was = sup_v3_distance(sup_point(old->muscle, v), sup_point(old->bone, v));
             double is = sup_v3_distance(sup_point(a->muscle, v), sup_point(a->bone, v));
             grown->cavity[v] = g->body->cavity[v] > 0.0 ? fmax(0.0, g->body->cavity[v] + is - was) : 0.0;
         }
         sup_mass_frame frame = {.cavity = grown->cavity};
-        sup_mass_frame_with_cavity(a, a->skin, a->muscle, a->bone, before - sup_fat_volume(g->body->masses.visceral),
+        sup_mass_frame_with_cavity(a, a->skin, a->muscle, a->bone, previous - sup_fat_volume(g->body->masses.visceral),
                                    grown->height, scratch, &frame);
         sup_masses_measure(a, a->skin, a->muscle, a->bone, &frame, &grown->masses);
-        grown->crossings = settled.crossings;
-        grown->inverted = settled.inverted;
-        grown->moved = settled.moved;
-        grown->closed = settled.closed;
+        grown->crossings = repaired.crossings;
+        grown->inverted = repaired.inverted;
+        grown->moved = repaired.moved;
+        grown->closed = repaired.closed;
     }
     sup_arena_destroy(&arena);
     return result;
@@ -331,14 +336,13 @@ static sup_result check_grow(const sup_body *body, const sup_body_grow_def *def,
 {
     if (body == NULL || def == NULL || grown == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.grow.argument", "",
-                        "sup_body_grow needs a body, what to do, and a place for the new body.");
+                        "sup_body_grow needs a body, a sup_body_grow_def and a pointer to the new body.");
     bool good = isfinite(def->fat) && def->pressure >= 0.0 && def->pressure <= 1.0;
     for (int k = 0; k < SUP_REGION_COUNT; k++)
         good = good && isfinite(def->rate[k]) && def->rate[k] >= 0.0;
     if (!good)
-        return sup_fail(
-            error, SUP_ERROR_ARGUMENT, "anatomy.grow.numbers", "",
-            "Growth needs kilograms that are a number, rates of 0 or more, and a share of pressure in 0..1.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.grow.numbers", "",
+                        "Growth needs finite kilograms, rates of at least 0, and a pressure fraction from 0 to 1.");
     const sup_body *from = def->from;
     if (from != NULL && (from->layers.vertex_count != body->layers.vertex_count ||
                          from->layers.triangle_count != body->layers.triangle_count ||
@@ -349,38 +353,38 @@ static sup_result check_grow(const sup_body *body, const sup_body_grow_def *def,
     return SUP_OK;
 }
 
-static sup_result carry_details(const growth *g, sup_error *error)
+static sup_result warp_details(const growth *g, sup_error *error)
 {
     sup_anatomy_warp *warp = NULL;
-    if (g->layers->part_count == 0) return SUP_OK;
+    if (g->layers->organ_count == 0) return SUP_OK;
     sup_result result = sup_anatomy_warp_create(g->context, &g->body->layers, CENTRES, CENTRES, &warp, error);
-    if (result == SUP_OK) result = sup_details_carry(warp, &g->body->layers, g->layers, error);
+    if (result == SUP_OK) result = sup_details_warp(warp, &g->body->layers, g->layers, error);
     sup_anatomy_warp_destroy(warp);
     return result;
 }
 
-/* Passes of skin and muscles until the whole fat mass, with skin and visceral fat, is what was asked for. */
+/* Repeats skin and muscles until the whole fat mass, including skin and visceral fat, is the requested one. */
 static sup_result grow_passes(growth *g, const sup_body_grow_def *def, sup_body *grown, sup_error *error)
 {
     const sup_anatomy *other = def->from != NULL ? &def->from->layers : NULL;
-    double wanted = g->body->masses.fat + def->fat, add = sup_fat_volume(def->fat);
+    double requested = g->body->masses.fat + def->fat, add = sup_fat_volume(def->fat);
     sup_result result = SUP_OK;
     for (int pass = 0; pass < PASSES && result == SUP_OK; pass++) {
-        bool met = true;
+        bool reached = true;
         if (def->progress != NULL && !def->progress(def->progress_user, (float)pass / PASSES, "growing"))
             return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.grow.cancelled", "", "The growth was cancelled.");
         memcpy(g->layers->skin, g->body->layers.skin, 3 * (size_t)g->layers->vertex_count * sizeof(double));
         memcpy(g->layers->muscle, g->body->layers.muscle, 3 * (size_t)g->layers->vertex_count * sizeof(double));
-        if (def->pressure > 0.0) result = move_skin(g, NULL, true, def->pressure * add, &met, error);
+        if (def->pressure > 0.0) result = move_skin(g, NULL, true, def->pressure * add, &reached, error);
         if (result == SUP_OK && def->pressure < 1.0) {
-            bool rest_met = true;
-            result = move_skin(g, other, false, (1.0 - def->pressure) * add, &rest_met, error);
-            met = met && rest_met;
+            bool rest_reached = true;
+            result = move_skin(g, other, false, (1.0 - def->pressure) * add, &rest_reached, error);
+            reached = reached && rest_reached;
         }
         if (result == SUP_OK) result = refit_muscles(g, def->fat > 0.0 && !def->no_visceral, grown, error);
-        double miss = wanted - grown->masses.fat;
+        double miss = requested - grown->masses.fat;
         grown->masses.clamped = fabs(miss) > 0.02 * fabs(def->fat);
-        if (!met || fabs(miss) <= 2.0 * mass_tolerance * fabs(def->fat)) break;
+        if (!reached || fabs(miss) <= 2.0 * mass_tolerance * fabs(def->fat)) break;
         add += sup_fat_volume(miss);
     }
     return result;
@@ -407,10 +411,10 @@ sup_result sup_body_grow(const sup_context *context, const sup_body *body, const
         result = vertex_rates(&made->layers, def->rate, &made->storage->arena, &rates, error);
         g.added = rates;
         if (result == SUP_OK) result = grow_passes(&g, def, made, error);
-        if (result == SUP_OK) result = carry_details(&g, error);
+        if (result == SUP_OK) result = warp_details(&g, error);
     }
-    made->masses.fat_asked = body->masses.fat + def->fat;
-    made->masses.muscle_asked = 0.0;
+    made->masses.fat_target = body->masses.fat + def->fat;
+    made->masses.muscle_target = 0.0;
     if (result != SUP_OK)
         sup_body_destroy(made);
     else

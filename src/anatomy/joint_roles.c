@@ -1,4 +1,4 @@
-/* joint_roles.c - joint names to parts of the body, by the words that retargeting knows. */
+/* joint_roles.c - finds the joints of head and limbs by the words that retargeting knows. */
 #include "anatomy/joint_roles.h"
 
 #include "pose/joint_names.h"
@@ -17,7 +17,7 @@ void sup_joint_mark_below(int32_t joint_count, const int32_t *parents, int32_t j
     }
 }
 
-static void take(const sup_named_skeleton *skeleton, sup_joint_roles *roles)
+static void set_roles(const sup_named_skeleton *skeleton, sup_joint_roles *roles)
 {
     roles->hips = skeleton->body.hips;
     roles->chest = skeleton->body.chest;
@@ -49,7 +49,7 @@ sup_result sup_joint_roles_find(const sup_context *context, int32_t joint_count,
     sup_named_skeleton skeleton = {0};
     if (result == SUP_OK && !sup_named_skeleton_make(&arena, character, &skeleton))
         result = sup_fail_memory(error, "joint names");
-    if (result == SUP_OK) take(&skeleton, roles);
+    if (result == SUP_OK) set_roles(&skeleton, roles);
     sup_character_destroy(character);
     sup_arena_destroy(&arena);
     return result;

@@ -1,4 +1,4 @@
-/* joint_roles.h (internal) - which joint is the head, an upper arm, a foot: told from names, as retargeting does. */
+/* joint_roles.h (internal) - the joints of head, arms and legs, found by name as in retargeting. */
 #ifndef SUP_ANATOMY_JOINT_ROLES_H
 #define SUP_ANATOMY_JOINT_ROLES_H
 
@@ -16,7 +16,7 @@ typedef enum sup_role_limb {
     SUP_ROLE_COUNT
 } sup_role_limb;
 
-/* Joints, -1 where names do not tell. Side 0 is left. */
+/* Joint indices, -1 if not found by name. Side 0 is left. */
 typedef struct sup_joint_roles {
     int32_t hips, chest, head;
     int32_t limb[2][SUP_ROLE_COUNT];
@@ -26,7 +26,7 @@ sup_result sup_joint_roles_find(const sup_context *context, int32_t joint_count,
                                 const int32_t *parents, const double *positions, sup_joint_roles *roles,
                                 sup_error *error);
 
-/* marks[j] = 1 for `joint` and all below it; nothing for -1. Parents come before children. */
+/* marks[j] = 1 for `joint` and all its descendants; does nothing for -1. Parents come before children. */
 void sup_joint_mark_below(int32_t joint_count, const int32_t *parents, int32_t joint, unsigned char *marks);
 
 #endif

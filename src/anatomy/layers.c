@@ -9,28 +9,28 @@ void sup_prism_split(const int32_t corners[3], int32_t tets[3][4])
     if (corners[a] > corners[b]) swap = a, a = b, b = swap, odd ^= 1;
     if (corners[b] > corners[c]) swap = b, b = c, c = swap, odd ^= 1;
     if (corners[a] > corners[b]) swap = a, a = b, b = swap, odd ^= 1;
-    const int32_t stair[3][4] = {{a, b, c + 3, c}, {a, b, b + 3, c + 3}, {a, a + 3, c + 3, b + 3}};
+    const int32_t split[3][4] = {{a, b, c + 3, c}, {a, b, b + 3, c + 3}, {a, a + 3, c + 3, b + 3}};
     for (int32_t t = 0; t < 3; t++) {
-        tets[t][0] = stair[t][0];
-        tets[t][1] = stair[t][1];
-        tets[t][2] = stair[t][odd ? 3 : 2];
-        tets[t][3] = stair[t][odd ? 2 : 3];
+        tets[t][0] = split[t][0];
+        tets[t][1] = split[t][1];
+        tets[t][2] = split[t][odd ? 3 : 2];
+        tets[t][3] = split[t][odd ? 2 : 3];
     }
 }
 
 double sup_prism_volumes(const double *outer, const double *inner, const int32_t corners[3], double volumes[3])
 {
-    sup_vec3d place[6];
+    sup_vec3d position[6];
     int32_t tets[3][4];
     for (int32_t k = 0; k < 3; k++) {
-        place[k] = sup_point(outer, corners[k]);
-        place[k + 3] = sup_point(inner, corners[k]);
+        position[k] = sup_point(outer, corners[k]);
+        position[k + 3] = sup_point(inner, corners[k]);
     }
     sup_prism_split(corners, tets);
     for (int32_t t = 0; t < 3; t++) {
-        sup_vec3d o = place[tets[t][0]];
-        sup_vec3d u = sup_v3_sub(place[tets[t][1]], o), v = sup_v3_sub(place[tets[t][2]], o);
-        volumes[t] = sup_v3_dot(u, sup_v3_cross(v, sup_v3_sub(place[tets[t][3]], o))) / 6.0;
+        sup_vec3d o = position[tets[t][0]];
+        sup_vec3d u = sup_v3_sub(position[tets[t][1]], o), v = sup_v3_sub(position[tets[t][2]], o);
+        volumes[t] = sup_v3_dot(u, sup_v3_cross(v, sup_v3_sub(position[tets[t][3]], o))) / 6.0;
     }
     return volumes[0] + volumes[1] + volumes[2];
 }
@@ -95,7 +95,7 @@ typedef struct outside_work {
     unsigned char *flags;
 } outside_work;
 
-static void outside_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+static void outside_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     outside_work *work = user;
     SUP_UNUSED(worker);
@@ -120,7 +120,7 @@ sup_result sup_layer_outside(const sup_context *context, const sup_anatomy *anat
         sup_winding_create(&resolved.allocator, positions, anatomy->triangle_count, anatomy->triangles, &tree, error);
     if (result == SUP_OK) {
         outside_work work = {&tree, anatomy, outer, inner, flags};
-        sup_parallel(&resolved, anatomy->vertex_count, 256, outside_piece, &work);
+        sup_parallel(&resolved, anatomy->vertex_count, 256, outside_range, &work);
         sup_winding_destroy(&tree);
         *count = 0;
         for (int32_t v = 0; v < anatomy->vertex_count; v++)

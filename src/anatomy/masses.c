@@ -1,8 +1,8 @@
 /* masses.c - fat and muscle mass of a body from the volumes of its layers.
  *
- * Based on: [komaritzan2022] section 4.2.4, eq. 4.12 to 4.14. Deviation: the thesis does not say how the abdominal cavity
- * is told from the muscles around it; here it is the part of the abdomen's muscle layer, along each line from bone to
- * skin, that the template's muscle thickness map does not fill. */
+ * Based on: [komaritzan2022] section 4.2.4, eq. 4.12 to 4.14. Deviation: the thesis does not specify how to separate
+ * the abdominal cavity from the muscles around it; here the cavity is the fraction of the abdomen's muscle layer,
+ * along each line from bone to skin, that the template's muscle thickness map does not fill. */
 #include "anatomy/masses.h"
 
 static const double fat_density = 900.0, muscle_density = 1100.0; /* kg per cubic metre */
@@ -39,50 +39,50 @@ double sup_fat_volume(double mass)
 }
 
 void sup_mass_frame_with_cavity(const sup_anatomy *anatomy, const double *skin, const double *muscle,
-                                const double *bone, double cavity_before, double height, double *scratch,
+                                const double *bone, double previous_cavity, double height, double *scratch,
                                 sup_mass_frame *frame)
 {
     double cavity = sup_cavity_volume(anatomy, muscle, bone, frame->cavity, scratch);
     double area = sup_surface_area(anatomy->triangle_count, anatomy->triangles, skin, anatomy->excluded);
-    frame->visceral = cavity > cavity_before ? (cavity - cavity_before) * fat_density : 0.0;
+    frame->visceral = cavity > previous_cavity ? (cavity - previous_cavity) * fat_density : 0.0;
     frame->abdomen = cavity * muscle_density;
     frame->skin = area * skin_thickness * fat_density;
     frame->missing = sup_missing_muscle(anatomy->sex) * height * height;
 }
 
 void sup_mass_frame_set(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
-                        double scale, double cavity_before, double height, double *scratch, sup_mass_frame *frame)
+                        double scale, double previous_cavity, double height, double *scratch, sup_mass_frame *frame)
 {
     sup_cavity_depth(anatomy, muscle, bone, scale, frame->cavity);
-    sup_mass_frame_with_cavity(anatomy, skin, muscle, bone, cavity_before, height, scratch, frame);
+    sup_mass_frame_with_cavity(anatomy, skin, muscle, bone, previous_cavity, height, scratch, frame);
 }
 
 void sup_masses_measure(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
                         const sup_mass_frame *frame, sup_body_masses *masses)
 {
-    double fat = 0.0, flesh = 0.0, crotch = 0.0, volumes[3];
+    double fat = 0.0, tissue = 0.0, crotch = 0.0, volumes[3];
     for (int32_t t = 0; t < anatomy->triangle_count; t++) {
         const int32_t *c = anatomy->triangles + 3 * (size_t)t;
         double volume = sup_prism_volumes(skin, muscle, c, volumes);
         fat += volume;
         crotch += volume * (anatomy->crotch[c[0]] + anatomy->crotch[c[1]] + anatomy->crotch[c[2]]) / 3.0;
-        flesh += sup_prism_volumes(muscle, bone, c, volumes);
+        tissue += sup_prism_volumes(muscle, bone, c, volumes);
     }
     masses->fat_layer = fat * 1e3;
-    masses->muscle_layer = flesh * 1e3;
+    masses->muscle_layer = tissue * 1e3;
     masses->visceral = frame->visceral;
     masses->skin = frame->skin;
     masses->crotch = crotch * fat_density;
     masses->abdomen = frame->abdomen;
     masses->missing = frame->missing;
     masses->fat = fat * fat_density + masses->visceral - masses->skin - masses->crotch; /* eq. 4.12 */
-    masses->muscle = flesh * muscle_density - masses->abdomen + masses->missing;        /* eq. 4.13 */
+    masses->muscle = tissue * muscle_density - masses->abdomen + masses->missing;       /* eq. 4.13 */
 }
 
 double sup_masses_best_fat_layer(const sup_body_masses *masses, double soft)
 {
     double ratio = muscle_density / fat_density;
-    double fat = masses->fat_asked - masses->visceral + masses->skin + masses->crotch;
-    double rest = soft * muscle_density - masses->abdomen + masses->missing - masses->muscle_asked;
+    double fat = masses->fat_target - masses->visceral + masses->skin + masses->crotch;
+    double rest = soft * muscle_density - masses->abdomen + masses->missing - masses->muscle_target;
     return (fat + ratio * rest) / (1.0 + ratio * ratio); /* eq. 4.14 */
 }

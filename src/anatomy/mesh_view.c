@@ -1,4 +1,4 @@
-/* mesh_view.c - a mesh in double with the trees that work on floats. */
+/* mesh_view.c - a mesh in double precision with a bounding volume hierarchy in single precision. */
 #include "anatomy/bone_surface.h"
 #include "geometry/normals.h"
 

@@ -1,10 +1,12 @@
-/* muscle_surface.c - first hits of the lines with the detailed muscles, fitted with little bending, back on the lines.
+/* muscle_surface.c - first hits of the lines with the detailed muscles, fitted with little bending, projected onto
+ * the lines.
  *
- * Based on: [komaritzan2022] 4.2.2, the muscle surface: eq. 4.1 with targets at the first intersection of the line from
- * skin to skeleton surface with the muscles, projected onto the lines after each stage, 1 mm from the skeleton surface.
- * Deviations: the muscles are enclosed on the lines themselves (a vertex is never below its first hit) and by pushing out
- * triangles that a muscle's vertex is outside of, instead of continuous collision detection; the surface starts where the
- * lines meet the muscles, so that few stages do. */
+ * Based on: [komaritzan2022] 4.2.2, the muscle surface: eq. 4.1 with targets at the first intersection of the line
+ * from skin to skeleton surface with the muscles, projected onto the lines after each stage, 1 mm from the skeleton
+ * surface.
+ * Deviations: the muscles are enclosed on the lines (a vertex is never below its first hit) and by moving triangles
+ * outward until no muscle vertex is outside, instead of continuous collision detection; the surface starts at the
+ * hits, so few stages are enough. */
 #include "anatomy/bone_surface.h"
 #include "anatomy/enclosure.h"
 #include "anatomy/muscle_surface.h"
@@ -21,38 +23,38 @@ typedef struct muscle_state {
     sup_arena arena;
     int32_t count;
     sup_shape all; /* of all muscles */
-    int32_t *triangle_part;
+    int32_t *triangle_organ;
     sup_mesh_view view, own;
-    double *hit;       /* [count] share of the way from skin to bone of the first hit, 1 without one */
+    double *hit;       /* [count] fraction of the line from skin to bone at the first hit, 1 without a hit */
     double *thickness; /* [count] */
-    double *share;     /* [count] where the muscle surface is on the line */
+    double *fraction;  /* [count] position of the muscle surface on the line from skin to bone */
     int32_t point_count;
-    double *points;   /* [3*point_count] that must be inside: the muscles' vertices, then the skeleton surface's */
-    int32_t *outside; /* [point_count] triangle that one is outside of, -1 */
-    double *height;   /* [point_count] how far */
+    double *points;   /* [3*point_count] points to enclose: the muscles' vertices, then the skeleton surface's */
+    int32_t *outside; /* [point_count] triangle that the point is outside of, -1 = none */
+    double *height;   /* [point_count] distance to that triangle */
 } muscle_state;
 
 static sup_result gather_muscles(muscle_state *m, sup_error *error)
 {
     int64_t vertices = 0, triangles = 0;
-    for (int32_t p = 0; p < m->def->part_count; p++) {
-        if (!m->def->parts[p].is_muscle) continue;
-        vertices += m->def->parts[p].shape.vertex_count;
-        triangles += m->def->parts[p].shape.triangle_count;
+    for (int32_t p = 0; p < m->def->organ_count; p++) {
+        if (!m->def->organs[p].is_muscle) continue;
+        vertices += m->def->organs[p].shape.vertex_count;
+        triangles += m->def->organs[p].shape.triangle_count;
     }
     double *positions = sup_arena_alloc(&m->arena, 3 * (size_t)vertices + 1, sizeof *positions);
     int32_t *corners = sup_arena_alloc(&m->arena, 3 * (size_t)triangles + 1, sizeof *corners);
-    m->triangle_part = sup_arena_alloc(&m->arena, (size_t)triangles + 1, sizeof *m->triangle_part);
-    if (positions == NULL || corners == NULL || m->triangle_part == NULL || vertices > INT32_MAX / 4)
+    m->triangle_organ = sup_arena_alloc(&m->arena, (size_t)triangles + 1, sizeof *m->triangle_organ);
+    if (positions == NULL || corners == NULL || m->triangle_organ == NULL || vertices > INT32_MAX / 4)
         return sup_fail_memory(error, "a muscle surface");
     int32_t v = 0, t = 0;
-    for (int32_t p = 0; p < m->def->part_count; p++) {
-        const sup_shape *s = &m->def->parts[p].shape;
-        if (!m->def->parts[p].is_muscle) continue;
+    for (int32_t p = 0; p < m->def->organ_count; p++) {
+        const sup_shape *s = &m->def->organs[p].shape;
+        if (!m->def->organs[p].is_muscle) continue;
         if (s->vertex_count > 0)
             memcpy(positions + 3 * (size_t)v, s->positions, 3 * (size_t)s->vertex_count * sizeof *positions);
         for (int32_t i = 0; i < s->triangle_count; i++, t++) {
-            m->triangle_part[t] = p;
+            m->triangle_organ[t] = p;
             for (size_t k = 0; k < 3; k++)
                 corners[3 * (size_t)t + k] = v + s->triangles[3 * (size_t)i + k];
         }
@@ -68,31 +70,31 @@ typedef struct line_hits {
     const muscle_state *m;
     int32_t count;
     double t[HIT_MAX];
-    int32_t part[HIT_MAX];
+    int32_t organ[HIT_MAX];
 } line_hits;
 
-/* Keeps every hit, sorted by part, then by place; says no to all of them so that the ray goes on. */
+/* Stores every hit, sorted by organ, then by position; rejects it so that the ray continues. */
 static bool keep_hit(void *user, const sup_bvh_hit *hit)
 {
     line_hits *h = user;
     if (h->count == HIT_MAX) return false;
-    int32_t part = h->m->triangle_part[hit->triangle], i = h->count++;
-    for (; i > 0 && (h->part[i - 1] > part || (h->part[i - 1] == part && h->t[i - 1] > hit->t)); i--) {
-        h->part[i] = h->part[i - 1];
+    int32_t organ = h->m->triangle_organ[hit->triangle], i = h->count++;
+    for (; i > 0 && (h->organ[i - 1] > organ || (h->organ[i - 1] == organ && h->t[i - 1] > hit->t)); i--) {
+        h->organ[i] = h->organ[i - 1];
         h->t[i] = h->t[i - 1];
     }
-    h->part[i] = part;
+    h->organ[i] = organ;
     h->t[i] = hit->t;
     return false;
 }
 
-/* Each part covers the line between its hits by pairs, an odd last one to the end. The union of that. */
-static double covered_share(const line_hits *h)
+/* Each organ covers the line between pairs of its hits; after an odd last hit to the end. Returns that fraction. */
+static double covered_fraction(const line_hits *h)
 {
     double begin[HIT_MAX], end[HIT_MAX], sum = 0.0, reached = 0.0;
     int32_t count = 0;
     for (int32_t i = 0; i < h->count; i++) {
-        bool pair = i + 1 < h->count && h->part[i + 1] == h->part[i];
+        bool pair = i + 1 < h->count && h->organ[i + 1] == h->organ[i];
         double from = h->t[i], to = pair ? h->t[i + 1] : 1.0;
         int32_t at = count++;
         for (; at > 0 && begin[at - 1] > from; at--) {
@@ -132,36 +134,37 @@ static void follow_lines(void *work, int32_t begin, int32_t end, int32_t worker)
         sup_bvh_ray_any(&m->view.bvh, &ray);
         for (int32_t i = 0; i < hits.count; i++)
             m->hit[v] = fmin(m->hit[v], hits.t[i]);
-        m->thickness[v] = covered_share(&hits) * sup_v3_distance(skin, bone);
+        m->thickness[v] = covered_fraction(&hits) * sup_v3_distance(skin, bone);
     }
 }
 
 /* --- The surface --- */
 
-/* Shares at which the muscle surface keeps from skin and bone. */
-static double limited(const muscle_state *m, int32_t v, double share)
+/* Limits the fraction so that the muscle surface keeps its distance from skin and bone. */
+static double limited(const muscle_state *m, int32_t v, double fraction)
 {
     double length = sup_v3_distance(sup_v3_at(m->def->skin.positions, v), sup_v3_at(m->def->bone, v));
-    double room = length > 0.0 ? fmin(m->def->least / length, 0.4) : 0.4;
-    return fmax(room, fmin(1.0 - room, share));
+    double margin = length > 0.0 ? fmin(m->def->min_distance / length, 0.4) : 0.4;
+    return fmax(margin, fmin(1.0 - margin, fraction));
 }
 
-static void place(const muscle_state *m, double *muscle)
+static void set_positions(const muscle_state *m, double *muscle)
 {
     for (int32_t v = 0; v < m->count; v++) {
         sup_vec3d skin = sup_v3_at(m->def->skin.positions, v);
-        sup_v3_put(muscle, v, m->def->excluded[v] ? skin : sup_v3_lerp(skin, sup_v3_at(m->def->bone, v), m->share[v]));
+        sup_v3_put(muscle, v,
+                   m->def->excluded[v] ? skin : sup_v3_lerp(skin, sup_v3_at(m->def->bone, v), m->fraction[v]));
     }
 }
 
-/* Back onto the lines, never below a muscle. */
+/* Projects onto the lines, never below a muscle. */
 static void project(muscle_state *m, const double *muscle)
 {
     for (int32_t v = 0; v < m->count; v++) {
         if (m->def->excluded[v]) continue;
-        double share = sup_v3_segment_parameter(sup_v3_at(muscle, v), sup_v3_at(m->def->skin.positions, v),
-                                                sup_v3_at(m->def->bone, v));
-        m->share[v] = limited(m, v, fmin(share, m->hit[v]));
+        double fraction = sup_v3_segment_parameter(sup_v3_at(muscle, v), sup_v3_at(m->def->skin.positions, v),
+                                                   sup_v3_at(m->def->bone, v));
+        m->fraction[v] = limited(m, v, fmin(fraction, m->hit[v]));
     }
 }
 
@@ -172,10 +175,10 @@ static sup_result fit_surface(muscle_state *m, double *muscle, sup_error *error)
     double *weights = sup_arena_alloc(&m->arena, n + 1, sizeof *weights);
     if (targets == NULL || weights == NULL) return sup_fail_memory(error, "a muscle surface");
     for (int32_t v = 0; v < m->count; v++) {
-        m->share[v] = limited(m, v, m->hit[v]);
+        m->fraction[v] = limited(m, v, m->hit[v]);
         weights[v] = m->hit[v] < 1.0 ? weight_hit : weight_none;
     }
-    place(m, muscle);
+    set_positions(m, muscle);
     memcpy(targets, muscle, 3 * n * sizeof *targets);
     sup_surface_fit_def def = {.surface = m->def->skin, .fixed = m->def->excluded};
     sup_surface_fit *fit = NULL;
@@ -184,7 +187,7 @@ static sup_result fit_surface(muscle_state *m, double *muscle, sup_error *error)
         result = sup_surface_fit_set_weights(fit, stage_bending[i], weights, error);
         if (result == SUP_OK) result = sup_surface_fit_solve(fit, targets, 2e-4, STAGE_ITERATIONS, muscle, NULL, error);
         project(m, muscle);
-        place(m, muscle);
+        set_positions(m, muscle);
         if (result == SUP_OK) sup_surface_fit_set_rest(fit, muscle);
     }
     sup_surface_fit_destroy(fit);
@@ -200,17 +203,18 @@ static void find_outside(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t i = begin; i < end; i++) {
         sup_bvh_nearest near;
         m->height[i] = sup_mesh_view_distance(&m->own, sup_v3_at(m->points, i), 0.02, &near);
-        if (i >= m->all.vertex_count) m->height[i] += 0.25 * m->def->least; /* apart from bones by a part of it */
+        if (i >= m->all.vertex_count)
+            m->height[i] += 0.25 * m->def->min_distance; /* a fraction of the distance from bones */
         bool skipped = i >= m->all.vertex_count && m->def->excluded[i - m->all.vertex_count];
         m->outside[i] = !skipped && near.triangle >= 0 && m->height[i] > 0.0 ? near.triangle : -1;
     }
 }
 
-/* Corners of triangles that muscles stick out of go towards the skin. */
+/* Moves corners of triangles that muscles protrude from towards the skin. */
 static void push_out(muscle_state *m, double *muscle)
 {
     const int32_t *triangles = m->def->skin.triangles;
-    for (int round = 0; round < PUSHES; round++) {
+    for (int pass = 0; pass < PUSHES; pass++) {
         int32_t moved = 0;
         sup_mesh_view_move(&m->own, muscle);
         sup_parallel(&m->context, m->point_count, VERTEX_GRAIN, find_outside, m);
@@ -220,33 +224,33 @@ static void push_out(muscle_state *m, double *muscle)
                 sup_vec3d skin = sup_v3_at(m->def->skin.positions, v), bone = sup_v3_at(m->def->bone, v);
                 double length = sup_v3_distance(skin, bone), now = sup_v3_distance(skin, sup_v3_at(muscle, v));
                 if (m->def->excluded[v] || !(length > 0.0)) continue;
-                double share = limited(m, v, (now - 1.2 * m->height[i]) / length);
-                moved += share < m->share[v];
-                m->share[v] = fmin(m->share[v], share);
+                double fraction = limited(m, v, (now - 1.2 * m->height[i]) / length);
+                moved += fraction < m->fraction[v];
+                m->fraction[v] = fmin(m->fraction[v], fraction);
             }
         if (moved == 0) return;
-        place(m, muscle);
+        set_positions(m, muscle);
     }
 }
 
-/* The corners of turned prisms, of either layer, come nearer to each other on their lines. */
+/* Moves the corners of inverted prisms, of either layer, closer to each other on their lines. */
 static void untangle(muscle_state *m, double *muscle, unsigned char *bad)
 {
     const sup_shape *skin = &m->def->skin;
-    for (int round = 0; round < 8 * PUSHES; round++) {
+    for (int pass = 0; pass < 8 * PUSHES; pass++) {
         int32_t count = 0;
         for (int layer = 0; layer < 2; layer++) {
             const double *inner = layer == 0 ? m->def->bone : muscle, *outer = layer == 0 ? muscle : skin->positions;
             count += sup_prisms_inverted(skin->triangle_count, skin->triangles, inner, outer, m->def->excluded, bad);
             for (int32_t t = 0; t < skin->triangle_count; t++) {
                 const int32_t *c = skin->triangles + 3 * (size_t)t;
-                double mean = (m->share[c[0]] + m->share[c[1]] + m->share[c[2]]) / 3.0;
+                double mean = (m->fraction[c[0]] + m->fraction[c[1]] + m->fraction[c[2]]) / 3.0;
                 for (int k = 0; k < 3 && bad[t]; k++)
-                    m->share[c[k]] = limited(m, c[k], 0.5 * (m->share[c[k]] + mean));
+                    m->fraction[c[k]] = limited(m, c[k], 0.5 * (m->fraction[c[k]] + mean));
             }
         }
         if (count == 0) return;
-        place(m, muscle);
+        set_positions(m, muscle);
     }
 }
 
@@ -256,12 +260,12 @@ static sup_result prepare(muscle_state *m, sup_error *error)
     if (result != SUP_OK) return result;
     size_t n = (size_t)m->count, muscles = (size_t)m->all.vertex_count;
     m->hit = sup_arena_alloc(&m->arena, n + 1, sizeof *m->hit);
-    m->share = sup_arena_alloc(&m->arena, n + 1, sizeof *m->share);
+    m->fraction = sup_arena_alloc(&m->arena, n + 1, sizeof *m->fraction);
     m->point_count = m->all.vertex_count + m->count;
     m->points = sup_arena_alloc(&m->arena, 3 * (muscles + n) + 1, sizeof *m->points);
     m->outside = sup_arena_alloc(&m->arena, muscles + n + 1, sizeof *m->outside);
     m->height = sup_arena_alloc(&m->arena, muscles + n + 1, sizeof *m->height);
-    if (m->points == NULL || m->hit == NULL || m->share == NULL || m->outside == NULL || m->height == NULL)
+    if (m->points == NULL || m->hit == NULL || m->fraction == NULL || m->outside == NULL || m->height == NULL)
         return sup_fail_memory(error, "a muscle surface");
     if (muscles > 0) memcpy(m->points, m->all.positions, 3 * muscles * sizeof *m->points);
     memcpy(m->points + 3 * muscles, m->def->bone, 3 * n * sizeof *m->points);
@@ -283,7 +287,7 @@ sup_result sup_muscle_surface(const sup_context *context, const sup_muscle_surfa
         result = fit_surface(&m, muscle, error);
     }
     if (result == SUP_OK) {
-        for (int round = 0; round < 3; round++) {
+        for (int pass = 0; pass < 3; pass++) {
             push_out(&m, muscle);
             untangle(&m, muscle, bad);
         }

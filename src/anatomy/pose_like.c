@@ -1,19 +1,20 @@
-/* pose_like.c - a skin taken to the pose of other joints: [komaritzan2022] 4.2.4, the scan in the template's pose.
+/* pose_like.c - poses a skin like other joints: [komaritzan2022] 4.2.4, the scan in the template's pose.
  *
- * Only places of joints are known, so a joint turns as its bones do: two or more bones fix the rotation, one bone fixes it
- * up to twist, for which the parent's rotation is kept, and none leaves it to the parent. */
+ * Only joint positions are known, so the rotation of a joint comes from its bones: two or more bones determine it,
+ * one bone determines it up to twist, for which the parent's rotation is kept; without bones the parent's rotation
+ * is used. */
 #include "anatomy/body_model.h"
 
-enum { MOST_BONES = 16, VERTEX_GRAIN = 512 };
-static const double no_length =
-    0.02; /* of the skeleton's size: joints nearer than that have no direction to each other */
+enum { MAX_BONES = 16, VERTEX_GRAIN = 512 };
+static const double zero_length =
+    0.02; /* fraction of the skeleton's size: no direction between joints closer than that */
 
 typedef struct pose_like {
     const sup_composition *c;
     const double *skin, *from, *to;
     double *skin_out, *joints_out;
-    sup_quatd *turn; /* [joint_count] */
-    double size;     /* of the skeleton, metres */
+    sup_quatd *rotation; /* [joint_count] */
+    double size;         /* size of the skeleton, metres */
 } pose_like;
 
 static sup_vec3d get(const double *p, int32_t i)
@@ -26,19 +27,20 @@ static void put(double *p, int32_t i, sup_vec3d v)
     p[3 * (size_t)i] = v.x, p[3 * (size_t)i + 1] = v.y, p[3 * (size_t)i + 2] = v.z;
 }
 
-/* Directions of the bones that leave a joint, here and there; joints that stand in its place hand on to their own. */
+/* Directions of the bones that start at a joint, in both poses; a child at the same position is replaced by its own
+ * children. */
 static int32_t bones_of(const pose_like *p, int32_t joint, sup_vec3d *from, sup_vec3d *to)
 {
     int32_t count = 0;
-    for (int32_t j = joint + 1; j < p->c->joint_count && count < MOST_BONES; j++) {
+    for (int32_t j = joint + 1; j < p->c->joint_count && count < MAX_BONES; j++) {
         int32_t up = p->c->parents[j];
-        while (up > joint && sup_v3_distance(get(p->from, up), get(p->from, joint)) < no_length * p->size)
+        while (up > joint && sup_v3_distance(get(p->from, up), get(p->from, joint)) < zero_length * p->size)
             up = p->c->parents[up];
         if (up != joint) continue;
         sup_vec3d here = sup_v3_sub(get(p->from, j), get(p->from, joint));
         sup_vec3d there = sup_v3_sub(get(p->to, j), get(p->to, joint));
         double a = sup_v3_length(here), b = sup_v3_length(there);
-        if (a < no_length * p->size || b < no_length * p->size) continue;
+        if (a < zero_length * p->size || b < zero_length * p->size) continue;
         from[count] = sup_v3_scale(here, 1.0 / a);
         to[count++] = sup_v3_scale(there, 1.0 / b);
     }
@@ -52,8 +54,8 @@ static void add_outer(sup_affine *m, sup_vec3d to, sup_vec3d from, double weight
         m->m[k / 3 * 4 + k % 3] += weight * t[k / 3] * f[k % 3];
 }
 
-/* The rotation nearest to what all bones ask; planes that pairs of them span stand in for the third direction. */
-static bool turn_by_all(const sup_vec3d *from, const sup_vec3d *to, int32_t count, sup_quatd *turn)
+/* The rotation that fits all bones best; the normals of the planes of bone pairs determine the third direction. */
+static bool fit_rotation(const sup_vec3d *from, const sup_vec3d *to, int32_t count, sup_quatd *rotation)
 {
     sup_affine m = {{0}};
     double spanned = 0.0;
@@ -68,25 +70,25 @@ static bool turn_by_all(const sup_vec3d *from, const sup_vec3d *to, int32_t coun
         }
     }
     double stretch[9];
-    return spanned > 0.0 && sup_affine_polar(m, turn, stretch);
+    return spanned > 0.0 && sup_affine_polar(m, rotation, stretch);
 }
 
-static void turn_joint(pose_like *p, int32_t joint)
+static void rotate_joint(pose_like *p, int32_t joint)
 {
-    sup_vec3d from[MOST_BONES], to[MOST_BONES];
+    sup_vec3d from[MAX_BONES], to[MAX_BONES];
     int32_t count = bones_of(p, joint, from, to), parent = p->c->parents[joint];
-    sup_quatd above = parent < 0 ? (sup_quatd){0, 0, 0, 1} : p->turn[parent];
-    p->turn[joint] = above;
-    if (count >= 2 && turn_by_all(from, to, count, &p->turn[joint])) return;
+    sup_quatd above = parent < 0 ? (sup_quatd){0, 0, 0, 1} : p->rotation[parent];
+    p->rotation[joint] = above;
+    if (count >= 2 && fit_rotation(from, to, count, &p->rotation[joint])) return;
     if (count == 0) return;
     sup_vec3d here = sup_v3(0, 0, 0), there = here;
     for (int32_t i = 0; i < count; i++)
         here = sup_v3_add(here, from[i]), there = sup_v3_add(there, to[i]);
-    sup_quatd way = sup_quatd_between(sup_quatd_rotate(above, here), there);
-    p->turn[joint] = sup_quatd_normalise(sup_quatd_multiply(way, above));
+    sup_quatd swing = sup_quatd_between(sup_quatd_rotate(above, here), there);
+    p->rotation[joint] = sup_quatd_normalise(sup_quatd_multiply(swing, above));
 }
 
-static void blend_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void blend_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const pose_like *p = work;
     const sup_composition *c = p->c;
@@ -95,7 +97,7 @@ static void blend_some(void *work, int32_t begin, int32_t end, int32_t worker)
         sup_vec3d x = get(p->skin, v), sum = sup_v3(0, 0, 0);
         for (int32_t i = c->influence_first[v]; i < c->influence_first[v + 1]; i++) {
             int32_t j = c->influence_joint[i];
-            sup_vec3d arm = sup_quatd_rotate(p->turn[j], sup_v3_sub(x, get(p->from, j)));
+            sup_vec3d arm = sup_quatd_rotate(p->rotation[j], sup_v3_sub(x, get(p->from, j)));
             sum = sup_v3_madd(sum, c->influence_weight[i], sup_v3_add(arm, get(p->joints_out, j)));
         }
         put(p->skin_out, v, sum);
@@ -107,25 +109,26 @@ sup_result sup_pose_like(const sup_context *context, const sup_composition *comp
                          sup_error *error)
 {
     if (composition == NULL || skin == NULL || joints == NULL || like == NULL || skin_out == NULL || joints_out == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_pose_like needs a composition, a skin, joints, joints to copy and room for both.");
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "argument.null", "",
+            "sup_pose_like needs a composition, a skin, joints, joints to copy, and arrays for the results.");
     sup_context resolved = sup_context_resolve(context);
     const sup_composition *c = composition;
     pose_like p = {c, skin, joints, like, skin_out, joints_out, NULL, 0.0};
-    size_t bytes = (size_t)c->joint_count * sizeof *p.turn;
-    p.turn = sup_alloc(&resolved.allocator, bytes);
-    if (p.turn == NULL) return sup_fail_memory(error, "the pose");
+    size_t bytes = (size_t)c->joint_count * sizeof *p.rotation;
+    p.rotation = sup_alloc(&resolved.allocator, bytes);
+    if (p.rotation == NULL) return sup_fail_memory(error, "the pose");
     for (int32_t j = 1; j < c->joint_count; j++)
         p.size = fmax(p.size, sup_v3_distance(get(joints, 0), get(joints, j)));
     for (int32_t j = 0; j < c->joint_count; j++)
-        turn_joint(&p, j);
+        rotate_joint(&p, j);
     put(joints_out, 0, get(like, 0));
     for (int32_t j = 1; j < c->joint_count; j++) {
         int32_t up = c->parents[j];
-        sup_vec3d bone = sup_quatd_rotate(p.turn[up], sup_v3_sub(get(joints, j), get(joints, up)));
+        sup_vec3d bone = sup_quatd_rotate(p.rotation[up], sup_v3_sub(get(joints, j), get(joints, up)));
         put(joints_out, j, sup_v3_add(get(joints_out, up), bone));
     }
-    sup_parallel(&resolved, c->vertex_count, VERTEX_GRAIN, blend_some, &p);
-    sup_free(&resolved.allocator, p.turn, bytes);
+    sup_parallel(&resolved, c->vertex_count, VERTEX_GRAIN, blend_range, &p);
+    sup_free(&resolved.allocator, p.rotation, bytes);
     return SUP_OK;
 }

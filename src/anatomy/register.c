@@ -1,7 +1,8 @@
-/* register.c - the surface template on a scan: [komaritzan2022] 4.2.1, from any scan to one triangulation.
+/* register.c - registers the surface template to a scan: [komaritzan2022] 4.2.1.
  *
- * scan made ready (scan.c) -> start (register_start.c) -> shape and pose, coarse to fine (register_fit.c) -> is it a whole
- * human? (register_check.c) -> fine fit (register_fine.c) -> un-posed, measured, in metres with Y up. */
+ * Steps: clean the scan (scan.c), find a start (register_start.c), fit shape and pose from coarse to fine
+ * (register_fit.c), check for a whole human (register_check.c), fine fit (register_fine.c), unpose, measure, convert
+ * to metres with Y up. */
 #include "anatomy/register.h"
 #include "anatomy/array_store.h"
 
@@ -10,10 +11,10 @@
 enum {
     COARSE_VERTICES = 1400,
     COARSE_SAMPLES = 2000,
-    MOST_MODES = 64,
-    MOST_JOINTS = 256,
-    LEAST_SAMPLES = 600,
-    MOST_SAMPLES = 6000
+    MAX_MODES = 64,
+    MAX_JOINTS = 256,
+    MIN_SAMPLES = 600,
+    MAX_SAMPLES = 6000
 };
 
 sup_result sup_register_report_progress(const sup_register_work *w, float fraction, const char *stage, sup_error *error)
@@ -25,8 +26,8 @@ sup_result sup_register_report_progress(const sup_register_work *w, float fracti
 
 /* --- Preparation --- */
 
-/* How far joints usually turn: limbs more than the trunk, hands and feet less; a joint that stands in its parent's place
- * hardly at all, as the parent can do the same. */
+/* Standard deviation of each joint's rotation: limbs more than the trunk, hands and feet less; joints at the
+ * position of their parent almost none, as the parent can rotate instead. */
 static void joint_deviations(sup_register_work *w)
 {
     const sup_composition *c = w->composition;
@@ -58,7 +59,7 @@ static sup_result read_marks(sup_register_work *w, sup_error *error)
     w->marks = sup_arena_alloc(&w->arena, (size_t)(count > 0 ? count : 1), sizeof *w->marks);
     if (w->marks == NULL) return sup_fail_memory(error, "the landmarks");
     if (count > 0 && w->def->landmarks == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "There are %d landmarks, but no array of them.",
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "landmark_count is %d, but landmarks is NULL.",
                         (int)count);
     for (int32_t i = 0; i < count; i++) {
         const sup_landmark *l = &w->def->landmarks[i];
@@ -67,11 +68,11 @@ static sup_result read_marks(sup_register_work *w, sup_error *error)
             if (sup_text_equal_nocase(c->joint_names[j], l->joint)) m.joint = j;
         if (m.joint < 0 && (m.vertex < 0 || m.vertex >= c->vertex_count))
             return sup_fail(error, SUP_ERROR_DATA, "anatomy.landmark", "",
-                            "Landmark %d is of a vertex or joint that the template does not have (%s).", (int)i + 1,
+                            "Landmark %d refers to a vertex or joint that the template does not have (%s).", (int)i + 1,
                             l->joint != NULL ? l->joint : "vertex out of range");
         sup_vec3d at = sup_v3(l->position[0], l->position[1], l->position[2]);
         if (!sup_v3_finite(at))
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.landmark", "", "Landmark %d is not at a place.",
+            return sup_fail(error, SUP_ERROR_DATA, "anatomy.landmark", "", "The position of landmark %d is not finite.",
                             (int)i + 1);
         m.at = sup_v3_scale(sup_v3_sub(at, w->scan.centre), w->scan.metres_per_unit);
         w->marks[w->mark_count++] = m;
@@ -91,7 +92,7 @@ static sup_result prepare(sup_register_work *w, sup_shape shape, sup_error *erro
     if (result != SUP_OK) return result;
     joint_deviations(w);
     int32_t samples = c->vertex_count / 2;
-    samples = samples < LEAST_SAMPLES ? LEAST_SAMPLES : (samples > MOST_SAMPLES ? MOST_SAMPLES : samples);
+    samples = samples < MIN_SAMPLES ? MIN_SAMPLES : (samples > MAX_SAMPLES ? MAX_SAMPLES : samples);
     result = sup_scan_make(&w->context, shape, unit, samples, &w->arena, &w->scan, error);
     if (result == SUP_OK) result = read_marks(w, error);
     if (result == SUP_OK) result = sup_body_model_make(&w->context, c, COARSE_VERTICES, &w->arena, &w->coarse, error);
@@ -124,15 +125,15 @@ static sup_result fit_model(sup_register_work *w, sup_error *error)
          .tangent = 0.1,
          .pose = 1.0,
          .modes = 10,
-         .most = 10,
+         .max_iterations = 10,
          .use_marks = true},
         {.limit = 0.08,
          .cosine = 0.4,
          .noise = 0.010,
          .tangent = 0.05,
          .pose = 1.0,
-         .modes = MOST_MODES,
-         .most = 15,
+         .modes = MAX_MODES,
+         .max_iterations = 15,
          .use_marks = true},
     };
     static const sup_fit_settings fine[] = {
@@ -141,8 +142,8 @@ static sup_result fit_model(sup_register_work *w, sup_error *error)
          .noise = 0.006,
          .tangent = 0.03,
          .pose = 1.5,
-         .modes = MOST_MODES,
-         .most = 10,
+         .modes = MAX_MODES,
+         .max_iterations = 10,
          .use_marks = true},
     };
     sup_result result = fit_level(w, &w->coarse, COARSE_SAMPLES, coarse, SUP_COUNT(coarse), true, error);
@@ -152,7 +153,7 @@ static sup_result fit_model(sup_register_work *w, sup_error *error)
     return result;
 }
 
-/* --- What comes out --- */
+/* --- Result --- */
 
 static sup_registration *open_result(const sup_context *context, const sup_composition *c)
 {
@@ -197,7 +198,7 @@ static sup_vec3d get(const double *p)
     return sup_v3(p[0], p[1], p[2]);
 }
 
-/* Turned back to the template's axes, hips over the origin and the lowest vertex on the floor. */
+/* Rotates back to the template's axes, hips above the origin and the lowest vertex on the floor. */
 static void set_frame(const sup_register_work *w, sup_registration *r)
 {
     const sup_composition *c = w->composition;
@@ -226,7 +227,7 @@ static void set_frame(const sup_register_work *w, sup_registration *r)
     r->from_scan[3] = origin.x, r->from_scan[7] = origin.y, r->from_scan[11] = origin.z;
 }
 
-/* The model's rest shape, and on it what the fine fit added, turned back by each vertex's own rotation. */
+/* The model's rest shape plus the displacement of the fine fit, rotated back by the rotation at each vertex. */
 static bool set_rest(sup_register_work *w, sup_registration *r)
 {
     const sup_composition *c = w->composition;
@@ -236,7 +237,7 @@ static bool set_rest(sup_register_work *w, sup_registration *r)
     sup_body_skin(&w->context, &w->fine, &w->state, model, r->rest);
     for (int32_t v = 0; v < c->vertex_count; v++) {
         size_t at = 3 * (size_t)v;
-        sup_quatd back = sup_quatd_conjugate(sup_body_turn(c, &w->state, v));
+        sup_quatd back = sup_quatd_conjugate(sup_body_rotation_at(c, &w->state, v));
         sup_vec3d added = sup_quatd_rotate(back, sup_v3_sub(get(w->posed + at), get(model + at)));
         put(r->rest + at, sup_v3_madd(added, scale, get(r->rest + at)));
     }
@@ -253,7 +254,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Distances of the scan's samples to a surface on the template's triangles; `distances` [sample_count], sorted. */
+/* Distances of the scan's samples to a surface with the template's triangles; `distances` [sample_count], sorted. */
 static sup_result sample_distances(sup_register_work *w, const double *positions, double *distances, sup_error *error)
 {
     const sup_composition *c = w->composition;
@@ -332,10 +333,11 @@ sup_result sup_register(const sup_context *context, const sup_composition *compo
     if (composition == NULL || registration == NULL || (scan.triangle_count > 0 && scan.triangles == NULL) ||
         scan.triangle_count < 0 || scan.vertex_count < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
-                        "sup_register needs a composition, a scan and a place for the registration.");
-    if (composition->mode_count > MOST_MODES || composition->joint_count > MOST_JOINTS)
+                        "sup_register needs a composition, a scan and a pointer to the registration.");
+    if (composition->mode_count > MAX_MODES || composition->joint_count > MAX_JOINTS)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "anatomy.register.size", "",
-                        "A template to register has at most %d modes and %d joints.", MOST_MODES, MOST_JOINTS);
+                        "Registration supports at most %d modes and %d joints: train a smaller composition.", MAX_MODES,
+                        MAX_JOINTS);
     sup_register_work w = {.context = sup_context_resolve(context), .composition = composition, .def = def};
     w.arena = sup_arena_create(&w.context.allocator);
     sup_result result = sup_register_report_progress(&w, 0.0f, "scan", error);

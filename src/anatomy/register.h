@@ -17,27 +17,28 @@ typedef struct sup_register_work {
     int32_t mark_count;
     sup_body_model coarse, fine;
     sup_body_state state;
-    sup_quatd start; /* rotation that the best start had: template axes to scan axes */
-    double *posed;   /* [vertex_count*3] the fine fit, metres in the scan's axes */
+    sup_quatd start; /* rotation of the best start: template axes to scan axes */
+    double *posed;   /* [vertex_count*3] result of the fine fit, metres in the scan's axes */
     double *seen;    /* [vertex_count] */
 } sup_register_work;
 
-/* Says how far it is; SUP_ERROR_CANCELLED when that was asked for. */
-sup_result sup_register_report_progress(const sup_register_work *work, float fraction, const char *stage, sup_error *error);
+/* Reports progress; returns SUP_ERROR_CANCELLED when the caller cancels. */
+sup_result sup_register_report_progress(const sup_register_work *work, float fraction, const char *stage,
+                                        sup_error *error);
 
-/* register_start.c: the best of many orientations and arm poses, in work->state. */
+/* register_start.c: finds the best of many orientations and arm poses; sets work->state. */
 sup_result sup_register_start(sup_register_work *work, sup_error *error);
-/* register_limbs.c: arms and legs of `state` where they fit best: all around when some are `lost`, else left for right alone.
- * `fit` is of a small model. */
+/* register_limbs.c: searches better directions of arms and legs of `state`: all directions if some limbs are `lost`,
+ * else only a swap of left and right. `fit` uses a small model. */
 sup_result sup_register_limbs(sup_register_work *work, sup_fit *fit, bool lost, sup_body_state *state,
                               sup_error *error);
-/* register_fine.c: the surface itself, bent from the model to the scan, in work->posed and work->seen. */
+/* register_fine.c: deforms the model's surface to the scan; sets work->posed and work->seen. */
 sup_result sup_register_fine(sup_register_work *work, sup_error *error);
-/* register_check.c: refuses what is not a whole human. `fit` has matched work->state. */
+/* register_check.c: refuses anything but a whole human. `fit` has matched work->state. */
 sup_result sup_register_check(const sup_register_work *work, const sup_fit *fit, sup_error *error);
-/* The same after the fine fit: limbs that are not there. */
+/* The same after the fine fit: refuses missing limbs. */
 sup_result sup_register_check_limbs(sup_register_work *work, sup_error *error);
-/* The same by the share of the scan that the surface explains. */
+/* The same by the fraction of the scan that the surface explains. */
 sup_result sup_register_check_explained(double explained, sup_error *error);
 
 #endif

@@ -1,15 +1,15 @@
-/* register_check.c - whether what was fitted is a whole human, by how much of the scan the template explains and how much
- * of the template the scan shows. */
+/* register_check.c - checks that the fit is a whole human: the fraction of the scan that the template explains, and
+ * the fraction of the template that the scan covers. */
 #include "anatomy/register.h"
 
-static const double near_model = 0.04;           /* metres: a sample that the model explains */
-static const double least_explained = 0.8;       /* of the samples */
-static const double least_explained_fine = 0.87; /* after the fine fit, within 2 cm */
-static const double most_error = 0.016;          /* metres, median-like mean of explained samples */
-static const double least_seen = 0.35;           /* of the template's vertices */
-static const double least_limb = 0.4;            /* of a limb's area */
-static const double least_head = 0.3;            /* of the head's, much of which hair and ears hide */
-static const double near_surface = 0.03;         /* metres: a part of the scan lies on the surface */
+static const double near_model = 0.04;         /* metres: distance of a sample that the model explains */
+static const double min_explained = 0.8;       /* fraction of the samples */
+static const double min_explained_fine = 0.87; /* fraction after the fine fit, within 2 cm */
+static const double max_error = 0.016;         /* metres, mean over explained samples */
+static const double min_seen = 0.35;           /* fraction of the template's vertices */
+static const double min_limb = 0.4;            /* fraction of a limb's area */
+static const double min_head = 0.3;            /* fraction of the head's area; hair and ears hide much of it */
+static const double near_surface = 0.03;       /* metres: distance at which the scan covers the surface */
 
 sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, sup_error *error)
 {
@@ -21,40 +21,40 @@ sup_result sup_register_check(const sup_register_work *w, const sup_fit *fit, su
     for (int32_t i = 0; i < fit->model->vertex_count; i++)
         if (fit->matches[i].distance < near_model) seen++;
     double explained = (double)near / fmax(fit->sample_count, 1), mean = near > 0 ? sum / near : 1.0;
-    double shown = (double)seen / fmax(fit->model->vertex_count, 1);
-    if (explained < least_explained || mean > most_error)
-        return sup_fail(
-            error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-            "The scan does not look like a person: a body explains %d %% of it, to %d mm. Give the whole body of "
-            "one person and nothing else, or landmarks.",
-            (int)(100.0 * explained), (int)(1000.0 * mean));
-    if (shown < least_seen)
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.part", "",
-                        "The scan shows %d %% of a body: give a scan of the whole person.", (int)(100.0 * shown));
+    double scan_coverage = (double)seen / fmax(fit->model->vertex_count, 1);
+    if (explained < min_explained || mean > max_error)
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                        "The scan does not look like a person: a body explains %d %% of it, at a mean distance of %d "
+                        "mm. Use a scan of "
+                        "one whole person without other objects, or give landmarks.",
+                        (int)(100.0 * explained), (int)(1000.0 * mean));
+    if (scan_coverage < min_seen)
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.partial", "",
+                        "The scan covers only %d %% of a body: use a scan of the whole person.",
+                        (int)(100.0 * scan_coverage));
     return SUP_OK;
 }
 
 sup_result sup_register_check_explained(double explained, sup_error *error)
 {
-    if (explained >= least_explained_fine) return SUP_OK;
-    return sup_fail(
-        error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
-        "The scan does not look like a person: a body explains %d %% of it. Give the whole body of one person and "
-        "nothing else, or landmarks.",
-        (int)(100.0 * explained));
+    if (explained >= min_explained_fine) return SUP_OK;
+    return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.shape", "",
+                    "The scan does not look like a person: a body explains %d %% of it. Use a scan of one whole person "
+                    "without other objects, or give landmarks.",
+                    (int)(100.0 * explained));
 }
 
-/* How much of the scan lies on each vertex of the fitted surface, square metres, and each vertex's own area. */
-typedef struct shown {
+/* Area of the scan that covers each vertex of the fitted surface, and the vertex's own area, square metres. */
+typedef struct scan_coverage {
     double *scan, *own; /* [vertex_count] */
-} shown;
+} scan_coverage;
 
 static sup_vec3d get(const double *p, int32_t v)
 {
     return sup_v3(p[3 * (size_t)v], p[3 * (size_t)v + 1], p[3 * (size_t)v + 2]);
 }
 
-static sup_result spread_scan(sup_register_work *w, shown *s, sup_error *error)
+static sup_result spread_scan(sup_register_work *w, scan_coverage *s, sup_error *error)
 {
     const sup_composition *c = w->composition;
     size_t vertices = (size_t)c->vertex_count;
@@ -87,9 +87,10 @@ static sup_result spread_scan(sup_register_work *w, shown *s, sup_error *error)
     return SUP_OK;
 }
 
-/* Of the vertices below a joint (held by it and its children by half or more): area of the scan that lies on them and
- * nowhere else, over their own. A limb that is not there was put onto another part, and shares the scan with it. */
-static double shown_below(const sup_register_work *w, const shown *s, int32_t joint, unsigned char *marks)
+/* For the vertices below a joint (half of their weight or more on it and its descendants): area of the scan that
+ * covers only them, relative to their own area. A missing limb is fitted to another body part and shares its scan
+ * area. */
+static double coverage_below(const sup_register_work *w, const scan_coverage *s, int32_t joint, unsigned char *marks)
 {
     const sup_composition *c = w->composition;
     double own = 0.0, scan = 0.0;
@@ -109,8 +110,7 @@ static double shown_below(const sup_register_work *w, const shown *s, int32_t jo
 static sup_result refuse_limb(const char *side, const char *limb, sup_error *error)
 {
     return sup_fail(error, SUP_ERROR_DATA, "anatomy.scan.limb", "",
-                    "The scan has no %s%s that could be found: give a scan of the whole person, or landmarks.", side,
-                    limb);
+                    "The scan has no %s%s: use a scan of the whole person, or give landmarks.", side, limb);
 }
 
 sup_result sup_register_check_limbs(sup_register_work *w, sup_error *error)
@@ -120,15 +120,15 @@ sup_result sup_register_check_limbs(sup_register_work *w, sup_error *error)
         const char *name;
     } limbs[] = {{SUP_ROLE_FOREARM, "forearm"}, {SUP_ROLE_LOWER_LEG, "lower leg"}};
     unsigned char marks[256];
-    shown s = {0};
+    scan_coverage s = {0};
     sup_result result = spread_scan(w, &s, error);
     if (result != SUP_OK) return result;
-    if (w->roles.head >= 0 && shown_below(w, &s, w->roles.head, marks) < least_head)
+    if (w->roles.head >= 0 && coverage_below(w, &s, w->roles.head, marks) < min_head)
         return refuse_limb("", "head", error);
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < SUP_COUNT(limbs); i++) {
             int32_t joint = w->roles.limb[side][limbs[i].limb];
-            if (joint >= 0 && shown_below(w, &s, joint, marks) < least_limb)
+            if (joint >= 0 && coverage_below(w, &s, joint, marks) < min_limb)
                 return refuse_limb(side == 0 ? "left " : "right ", limbs[i].name, error);
         }
     return SUP_OK;

@@ -1,11 +1,11 @@
-/* register_fine.c - the last part of [komaritzan2022] 4.2.1: out of the model's space to the scan itself, by eq. 4.1 with
- * closest points as targets. What faces elsewhere, is far away or lies at a rim is no target; there the surface bends as
- * little as it can from the model. */
+/* register_fine.c - fine fit, the last step of [komaritzan2022] 4.2.1: deforms the surface from the model's shape
+ * space to the scan by eq. 4.1 with closest points as targets. Points that face another direction, are far away or
+ * lie at a border are no targets; there the surface bends as little as possible from the model. */
 #include "anatomy/register.h"
 #include "anatomy/surface_fit.h"
 #include "geometry/normals.h"
 
-enum { ROUNDS = 3, ITERATIONS = 4, VERTEX_GRAIN = 128 };
+enum { PASSES = 3, ITERATIONS = 4, VERTEX_GRAIN = 128 };
 
 typedef struct fine {
     sup_register_work *work;
@@ -15,7 +15,7 @@ typedef struct fine {
     double limit, cosine;
 } fine;
 
-static void target_some(void *user, int32_t begin, int32_t end, int32_t worker)
+static void target_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     fine *f = user;
     SUP_UNUSED(worker);
@@ -27,9 +27,10 @@ static void target_some(void *user, int32_t begin, int32_t end, int32_t worker)
         sup_bvh_nearest found = sup_scan_closest(&f->work->scan, x, n, f->limit, f->cosine, &border);
         f->weights[v] = 0.0;
         if (found.triangle < 0 || border) continue;
-        double share = found.distance / f->limit, left = 1.0 - share * share; /* Tukey */
-        f->weights[v] = left * left;
-        if (f->work->scan.is_cloud) { /* the plane at the point, not the point: the vertex must not slide to it */
+        double fraction = found.distance / f->limit, tukey = 1.0 - fraction * fraction; /* Tukey's weight */
+        f->weights[v] = tukey * tukey;
+        /* target on the plane at the closest point, so that the vertex does not slide */
+        if (f->work->scan.is_cloud) {
             sup_vec3d across = sup_scan_normal(&f->work->scan, found.triangle, n);
             found.point = sup_v3_madd(x, -sup_v3_dot(across, sup_v3_sub(x, found.point)), across);
         }
@@ -54,7 +55,7 @@ static void find_targets(fine *f)
     for (size_t i = 0; i < 3 * (size_t)c->vertex_count; i++)
         f->positions[i] = (float)f->work->posed[i];
     sup_vertex_normals(c->vertex_count, f->positions, c->triangle_count, c->triangles, NULL, f->normals);
-    sup_parallel(&f->work->context, c->vertex_count, VERTEX_GRAIN, target_some, f);
+    sup_parallel(&f->work->context, c->vertex_count, VERTEX_GRAIN, target_range, f);
     mark_targets(f);
 }
 
@@ -66,14 +67,15 @@ static sup_result bend(fine *f, sup_error *error)
     sup_register_work *w = f->work;
     sup_result result = SUP_OK;
     for (int s = 0; s < SUP_COUNT(stages) && result == SUP_OK; s++)
-        for (int round = 0; round < ROUNDS && result == SUP_OK; round++) {
+        for (int pass = 0; pass < PASSES && result == SUP_OK; pass++) {
             f->limit = stages[s].limit, f->cosine = stages[s].cosine;
             find_targets(f);
             result = sup_surface_fit_set_weights(f->fit, stages[s].bending, f->weights, error);
             if (result == SUP_OK)
                 result = sup_surface_fit_solve(f->fit, f->targets, 1e-5, ITERATIONS, w->posed, NULL, error);
             if (result == SUP_OK)
-                result = sup_register_report_progress(w, 0.6f + 0.1f * (float)s + 0.03f * (float)round, "fine fit", error);
+                result =
+                    sup_register_report_progress(w, 0.6f + 0.1f * (float)s + 0.03f * (float)pass, "fine fit", error);
         }
     if (result != SUP_OK) return result;
     find_targets(f);

@@ -1,27 +1,30 @@
-/* register_fit.c - registration of [komaritzan2022] 4.2.1 up to the fine fit, after Achenbach et al. 2017 and Bouaziz et
- * al. 2014: alignment, shape coefficients and joint angles by Gauss-Newton on closest points, with robust weights.
+/* register_fit.c - registration of [komaritzan2022] 4.2.1 up to the fine fit, after Achenbach et al. 2017 and
+ * Bouaziz et al. 2014: alignment, shape coefficients and joint angles by Gauss-Newton on closest points, with robust
+ * weights.
  *
- * Partners are looked for both ways: the template's vertices on the scan, so that its limbs are drawn to the data, and the
- * scan's samples on the template, so that all of the scan is explained. Only points that face the same way are partners,
- * and rims of holes are none. Residuals count along the partner's normal, and a little in all directions. */
+ * Correspondences are searched in both directions: from the template's vertices to the scan, so that limbs move to
+ * the data, and from the scan's samples to the template, so that all of the scan is explained. Only points with
+ * similar normals correspond, and points at borders of holes do not. Residuals are along the normal of the
+ * corresponding point, plus a small weight in all directions. */
 #include "anatomy/register_fit.h"
 
 #include "geometry/normals.h"
 #include "linalg/small_dense.h"
 
 enum { MATCH_GRAIN = 128, BLOCK = 1024, BINS = 512 };
-static const double effective = 1000.0; /* observations that all matches together count for, beside the priors */
+/* effective number of observations of all matches together, relative to the priors */
+static const double effective = 1000.0;
 static const double scale_deviation = 0.08;
-static const double mark_deviation = 0.01; /* metres */
-static const double small_step = 5e-4;     /* metres or radians: done */
-static const double longest_turn = 0.6;    /* radians of a joint in a step */
+static const double mark_deviation = 0.01;   /* metres */
+static const double small_step = 5e-4;       /* metres or radians: convergence tolerance */
+static const double max_rotation_step = 0.6; /* largest rotation of a joint in a step, radians */
 
 static sup_vec3d load(const double *p)
 {
     return sup_v3(p[0], p[1], p[2]);
 }
 
-/* --- Making --- */
+/* --- Setup --- */
 
 static void find_mark_vertices(sup_fit *fit)
 {
@@ -123,7 +126,7 @@ static void match_sample(const sup_fit *fit, const sup_fit_settings *s, int32_t 
     m->distance = found.distance;
 }
 
-static void match_some(void *work, int32_t begin, int32_t end, int32_t worker)
+static void match_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const match_work *w = work;
     SUP_UNUSED(worker);
@@ -160,7 +163,7 @@ sup_result sup_fit_match(sup_fit *fit, const sup_body_state *state, const sup_fi
         fit->has_bvh = true;
     }
     match_work work = {fit, settings};
-    sup_parallel(&fit->context, fit->match_count, MATCH_GRAIN, match_some, &work);
+    sup_parallel(&fit->context, fit->match_count, MATCH_GRAIN, match_range, &work);
     return SUP_OK;
 }
 
@@ -182,7 +185,7 @@ double sup_fit_unexplained(const sup_fit *fit, double limit)
 
 /* --- Weights --- */
 
-/* Median distance of matches [begin, end) by a histogram up to `limit`. */
+/* Median distance of matches [begin, end), from a histogram up to `limit`. */
 static double median(const sup_match *matches, int32_t begin, int32_t end, double limit)
 {
     int32_t bins[BINS] = {0}, all = 0, run = 0;
@@ -198,8 +201,8 @@ static double median(const sup_match *matches, int32_t begin, int32_t end, doubl
     return limit;
 }
 
-/* Geman and McClure's weights, scaled so that one side's matches count as half of `effective` observations. */
-static void weigh(sup_match *matches, int32_t begin, int32_t end, const sup_fit_settings *s)
+/* Geman-McClure weights, scaled so that the matches of one direction count as half of `effective` observations. */
+static void set_robust_weights(sup_match *matches, int32_t begin, int32_t end, const sup_fit_settings *s)
 {
     double sigma = fmax(2.0 * median(matches, begin, end, s->limit), s->noise), sum = 0.0;
     for (int32_t i = begin; i < end; i++) {
@@ -214,8 +217,8 @@ static void weigh(sup_match *matches, int32_t begin, int32_t end, const sup_fit_
 
 /* --- Normal equations --- */
 
-/* A row with residual and weight: adds to the lower triangle and to the right side. The first `dense` columns count, and
- * three for each of the joints. */
+/* Adds a Jacobian row with residual and weight to the lower triangle and the right side. Only the first `dense`
+ * columns and three for each of the listed joints are nonzero. */
 static void add_row(int32_t n, int32_t dense, const double *row, const int32_t *joints, int32_t count, double residual,
                     double weight, double *matrix, double *right)
 {
@@ -231,7 +234,7 @@ static void add_row(int32_t n, int32_t dense, const double *row, const int32_t *
         right[i] += factor * residual;
         for (int32_t k = 0; k < dense; k++)
             to[k] += factor * row[k];
-        for (int32_t b = 0; b <= a / 3; b++) { /* the block on the diagonal is filled whole */
+        for (int32_t b = 0; b <= a / 3; b++) { /* the diagonal block is filled completely */
             int32_t k = dense + 3 * joints[b];
             to[k] += factor * row[k], to[k + 1] += factor * row[k + 1], to[k + 2] += factor * row[k + 2];
         }
@@ -251,15 +254,15 @@ typedef struct block_work {
     const sup_fit_settings *settings;
 } block_work;
 
-enum { MOST_JOINTS = 256, MOST_PARAMETERS = 4 + 64 + 3 * MOST_JOINTS };
+enum { MAX_JOINTS = 256, MAX_PARAMETERS = 4 + 64 + 3 * MAX_JOINTS };
 
 static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const block_work *w = work;
     SUP_UNUSED(worker);
     sup_fit *fit = w->fit;
-    int32_t n = sup_body_parameters(fit->composition), joints[MOST_JOINTS];
-    double row[MOST_PARAMETERS];
+    int32_t n = sup_body_parameters(fit->composition), joints[MAX_JOINTS];
+    double row[MAX_PARAMETERS];
     for (int32_t block = begin; block < end; block++) {
         double *matrix = fit->blocks + (size_t)block * (size_t)n * (size_t)n,
                *right = fit->right + (size_t)block * (size_t)n;
@@ -268,13 +271,13 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
         for (int32_t i = block * BLOCK; i < (block + 1) * BLOCK && i < fit->match_count; i++) {
             const sup_match *m = &fit->matches[i];
             if (!(m->weight > 0.0)) continue;
-            sup_vec3d way = sup_v3_sub(m->to, m->from), axes[3] = {m->normal};
+            sup_vec3d offset = sup_v3_sub(m->to, m->from), axes[3] = {m->normal};
             tangents_of(m->normal, &axes[1], &axes[2]);
             for (int k = 0; k < 3; k++) {
                 double weight = m->weight * (k == 0 ? 1.0 : w->settings->tangent);
                 if (!(weight > 0.0)) continue;
                 int32_t count = sup_body_derivative(fit->model, w->state, m->vertex, axes[k], row, joints);
-                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], way), weight,
+                add_row(n, 4 + fit->composition->mode_count, row, joints, count, sup_v3_dot(axes[k], offset), weight,
                         matrix, right);
             }
         }
@@ -283,8 +286,8 @@ static void add_block(void *work, int32_t begin, int32_t end, int32_t worker)
 
 static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix, double *right)
 {
-    int32_t n = sup_body_parameters(fit->composition), joints[MOST_JOINTS];
-    double row[MOST_PARAMETERS],
+    int32_t n = sup_body_parameters(fit->composition), joints[MAX_JOINTS];
+    double row[MAX_PARAMETERS],
         weight = effective / (10.0 * mark_deviation * mark_deviation * fmax(fit->mark_count, 10));
     const sup_vec3d axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     for (int32_t m = 0; m < fit->mark_count; m++) {
@@ -299,8 +302,8 @@ static void add_marks(sup_fit *fit, const sup_body_state *state, double *matrix,
     }
 }
 
-/* Rotation vector of a joint against its parent, in the world. */
-static sup_vec3d turned(const sup_composition *c, const sup_body_state *s, int32_t joint)
+/* Rotation vector of a joint relative to its parent, in the world. */
+static sup_vec3d joint_rotation(const sup_composition *c, const sup_body_state *s, int32_t joint)
 {
     sup_quatd q = s->local[joint];
     if (q.w < 0.0) q = (sup_quatd){-q.x, -q.y, -q.z, -q.w};
@@ -310,11 +313,11 @@ static sup_vec3d turned(const sup_composition *c, const sup_body_state *s, int32
     return c->parents[joint] < 0 ? vector : sup_quatd_rotate(s->global[c->parents[joint]], vector);
 }
 
-/* Coefficients and joints stay near their means by their deviations; what may not change is held. */
+/* Priors on coefficients and joint angles by their deviations; parameters that must not change get a large weight. */
 static void add_priors(const sup_fit *fit, const sup_body_state *s, const sup_fit_settings *settings, double *matrix,
                        double *right)
 {
-    static const double held = 1e12;
+    static const double fixed_weight = 1e12;
     const sup_composition *c = fit->composition;
     size_t n = (size_t)sup_body_parameters(c);
     double weight = 1.0 / (scale_deviation * scale_deviation);
@@ -322,13 +325,13 @@ static void add_priors(const sup_fit *fit, const sup_body_state *s, const sup_fi
     right[3] -= weight * s->log_scale;
     for (int32_t k = 0; k < c->mode_count; k++) {
         size_t i = 4 + (size_t)k;
-        weight = k < settings->modes ? 1.0 / (c->deviation[k] * c->deviation[k]) : held;
+        weight = k < settings->modes ? 1.0 / (c->deviation[k] * c->deviation[k]) : fixed_weight;
         matrix[i * n + i] += weight;
         if (k < settings->modes) right[i] -= weight * s->coefficients[k];
     }
     for (int32_t j = 1; j < c->joint_count; j++) {
         double deviation = settings->pose * fit->joint_deviation[j];
-        sup_vec3d at = turned(c, s, j);
+        sup_vec3d at = joint_rotation(c, s, j);
         const double vector[3] = {at.x, at.y, at.z};
         weight = 1.0 / (deviation * deviation);
         for (size_t k = 0; k < 3; k++) {
@@ -343,11 +346,11 @@ static void add_priors(const sup_fit *fit, const sup_body_state *s, const sup_fi
 
 static void shorten(const sup_composition *c, double *step)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t j = 0; j < c->joint_count; j++)
-        most = fmax(most, sup_v3_length(load(step + 4 + c->mode_count + 3 * j)));
-    for (int32_t i = 0; most > longest_turn && i < sup_body_parameters(c); i++)
-        step[i] *= longest_turn / most;
+        largest = fmax(largest, sup_v3_length(load(step + 4 + c->mode_count + 3 * j)));
+    for (int32_t i = 0; largest > max_rotation_step && i < sup_body_parameters(c); i++)
+        step[i] *= max_rotation_step / largest;
 }
 
 static double step_size(const sup_composition *c, const double *step)
@@ -365,8 +368,8 @@ static sup_result step_once(sup_fit *fit, sup_body_state *state, const sup_fit_s
     size_t n = (size_t)sup_body_parameters(c);
     sup_result result = sup_fit_match(fit, state, settings, error);
     if (result != SUP_OK) return result;
-    weigh(fit->matches, 0, fit->model->vertex_count, settings);
-    weigh(fit->matches, fit->model->vertex_count, fit->match_count, settings);
+    set_robust_weights(fit->matches, 0, fit->model->vertex_count, settings);
+    set_robust_weights(fit->matches, fit->model->vertex_count, fit->match_count, settings);
     block_work work = {fit, state, settings};
     sup_parallel(&fit->context, fit->block_count, 1, add_block, &work);
     double *matrix = fit->blocks, *right = fit->right;
@@ -381,8 +384,9 @@ static sup_result step_once(sup_fit *fit, sup_body_state *state, const sup_fit_s
     for (size_t i = 0; i < n; i++)
         matrix[i * n + i] += 1e-6 * matrix[i * n + i] + 1e-3;
     if (!sup_dense_cholesky((int32_t)n, matrix))
-        return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.register.step", "",
-                        "The template could not be drawn to the scan: the equations have no solution.");
+        return sup_fail(
+            error, SUP_ERROR_NUMERIC, "anatomy.register.step", "",
+            "The template cannot be registered to the scan: the normal equations are singular. Give landmarks.");
     sup_dense_cholesky_solve((int32_t)n, matrix, right);
     shorten(c, right);
     *size = step_size(c, right);
@@ -394,7 +398,7 @@ sup_result sup_fit_run(sup_fit *fit, sup_body_state *state, const sup_fit_settin
 {
     double size = INFINITY;
     sup_result result = SUP_OK;
-    for (int32_t i = 0; i < settings->most && size > small_step && result == SUP_OK; i++)
+    for (int32_t i = 0; i < settings->max_iterations && size > small_step && result == SUP_OK; i++)
         result = step_once(fit, state, settings, &size, error);
     return result;
 }

@@ -1,32 +1,32 @@
-/* register_fit.h (internal) - shape and pose of the template drawn to a scan by Gauss-Newton on closest points. */
+/* register_fit.h (internal) - fits shape and pose of the template to a scan by Gauss-Newton on closest points. */
 #ifndef SUP_ANATOMY_REGISTER_FIT_H
 #define SUP_ANATOMY_REGISTER_FIT_H
 
 #include "anatomy/body_model.h"
 #include "anatomy/scan.h"
 
-/* A point of the template and where it should be. */
+/* A point of the template and its target. */
 typedef struct sup_match {
-    int32_t vertex; /* of the model, whose derivatives stand for the point's */
+    int32_t vertex; /* vertex of the model, whose derivatives are used for the point */
     sup_vec3d from, to, normal;
-    double distance; /* INFINITY: no partner */
+    double distance; /* INFINITY: no correspondence */
     double weight;
 } sup_match;
 
-/* A known place, ready for use: of a vertex of the composition, or a joint. Metres. */
+/* A landmark, resolved: of a vertex of the composition, or of a joint. Metres. */
 typedef struct sup_mark {
     int32_t vertex, joint; /* one of them is -1 */
     sup_vec3d at;
 } sup_mark;
 
 typedef struct sup_fit_settings {
-    double limit;   /* metres: partners farther away do not count */
-    double cosine;  /* between normals of partners, at least */
-    double noise;   /* metres: smallest scale of the robust weights */
-    double tangent; /* weight of point-to-point beside point-to-plane */
-    double pose;    /* how far joints may turn, times their usual deviation */
-    int32_t modes;  /* of the shape that may change */
-    int32_t most;   /* iterations */
+    double limit;           /* metres: points farther away do not correspond */
+    double cosine;          /* minimum cosine between the normals of corresponding points */
+    double noise;           /* metres: smallest scale of the robust weights */
+    double tangent;         /* weight of point-to-point relative to point-to-plane */
+    double pose;            /* factor on the standard deviations of the joint rotations */
+    int32_t modes;          /* number of shape coefficients that may change */
+    int32_t max_iterations; /* iterations */
     bool use_marks;
 } sup_fit_settings;
 
@@ -38,7 +38,7 @@ typedef struct sup_fit {
     const double *joint_deviation; /* [joint_count] radians */
     const sup_mark *marks;
     int32_t mark_count, sample_step; /* every sample_step-th sample of the scan */
-    /* Work, of the state that was matched last. */
+    /* Scratch for the state that was matched last. */
     double *posed;        /* [vertex_count*3] of the model */
     float *posed_float;   /* the same */
     double *normals;      /* [vertex_count*3] */
@@ -57,13 +57,14 @@ sup_result sup_fit_open(const sup_context *context, const sup_body_model *model,
                         sup_arena *arena, sup_fit *fit, sup_error *error);
 void sup_fit_close(sup_fit *fit);
 
-/* Partners of the template's vertices on the scan, and of the scan's samples on the template. */
+/* Finds correspondences of the template's vertices on the scan, and of the scan's samples on the template. */
 sup_result sup_fit_match(sup_fit *fit, const sup_body_state *state, const sup_fit_settings *settings, sup_error *error);
-/* settings->most rounds of matching and a step; ends earlier when steps become small. */
+/* At most settings->max_iterations iterations of matching and a step; ends earlier when steps become small. */
 sup_result sup_fit_run(sup_fit *fit, sup_body_state *state, const sup_fit_settings *settings, sup_error *error);
-/* Mean distance both ways, each at most `limit` (which counts where there is no partner), metres. After sup_fit_match. */
+/* Mean distance in both directions, each clamped to `limit` (also without a correspondence), metres. After
+ * sup_fit_match. */
 double sup_fit_score(const sup_fit *fit, double limit);
-/* Share of the scan's samples without a partner within `limit`. After sup_fit_match. */
+/* Fraction of the scan's samples without a correspondence within `limit`. After sup_fit_match. */
 double sup_fit_unexplained(const sup_fit *fit, double limit);
 
 #endif

@@ -1,9 +1,10 @@
-/* register_limbs.c - arms and legs that went astray: closest points draw a limb to the nearest surface, which may be the
- * trunk. Directions all around are tried for the upper bone and then for the lower one, and judged by the whole body. */
+/* register_limbs.c - recovers misplaced arms and legs: closest points may pull a limb to the nearest surface, such
+ * as the trunk. Directions all around are tried for the upper bone and then for the lower one, and scored by the
+ * whole body. */
 #include "anatomy/register.h"
 
 enum { DIRECTIONS = 26, KEPT = 3 };
-static const double judge_limit = 0.12; /* metres */
+static const double score_limit = 0.12; /* metres */
 
 typedef struct limb_search {
     sup_register_work *work;
@@ -12,33 +13,33 @@ typedef struct limb_search {
     double score[KEPT];
 } limb_search;
 
-static sup_result judge(const limb_search *s, sup_body_state *state, double *score, sup_error *error)
+static sup_result evaluate(const limb_search *s, sup_body_state *state, double *score, sup_error *error)
 {
     static const sup_fit_settings settings = {.limit = 0.12, .cosine = 0.2};
     sup_body_state_update(s->work->composition, state);
     sup_result result = sup_fit_match(s->fit, state, &settings, error);
-    *score = result == SUP_OK ? sup_fit_score(s->fit, judge_limit) : INFINITY;
+    *score = result == SUP_OK ? sup_fit_score(s->fit, score_limit) : INFINITY;
     return result;
 }
 
-/* Turns a joint so that the bone to `child` points along `direction` in the world. */
+/* Rotates a joint so that the bone to `child` points along `direction` in the world. */
 static void point_bone(const sup_composition *c, sup_body_state *s, int32_t joint, int32_t child, sup_vec3d direction)
 {
     sup_vec3d now = sup_v3_sub(sup_body_joint(s, child), sup_body_joint(s, joint));
-    sup_quatd above = s->global[c->parents[joint]], way = sup_quatd_between(now, direction);
-    sup_quatd local = sup_quatd_multiply(sup_quatd_conjugate(above), sup_quatd_multiply(way, above));
+    sup_quatd above = s->global[c->parents[joint]], swing = sup_quatd_between(now, direction);
+    sup_quatd local = sup_quatd_multiply(sup_quatd_conjugate(above), sup_quatd_multiply(swing, above));
     s->local[joint] = sup_quatd_normalise(sup_quatd_multiply(local, s->local[joint]));
     sup_body_state_update(c, s);
 }
 
-/* One of the 26 directions to the corners, edges and faces of a cube, in the axes of a joint. */
+/* One of the 26 directions to the corners, edge centres and face centres of a cube, in the axes of a joint. */
 static sup_vec3d direction_of(const sup_body_state *s, int32_t joint, int i)
 {
     int n = i < DIRECTIONS / 2 ? i : i + 1;
     return sup_quatd_rotate(s->global[joint], sup_v3(n % 3 - 1, n / 3 % 3 - 1, n / 9 - 1));
 }
 
-/* Puts the trial among the best when it is. */
+/* Inserts the trial into the sorted list of the best. */
 static void keep(limb_search *s, double score)
 {
     const sup_composition *c = s->work->composition;
@@ -54,7 +55,7 @@ static void keep(limb_search *s, double score)
     sup_body_state_copy(c, s->trial, &s->best[at]);
 }
 
-/* The directions of one bone for a state that was among the best. */
+/* Tries the directions of one bone for one of the best states. */
 static sup_result try_bone(limb_search *s, const sup_body_state *from, int32_t joint, int32_t child, bool straighten,
                            sup_error *error)
 {
@@ -66,7 +67,7 @@ static sup_result try_bone(limb_search *s, const sup_body_state *from, int32_t j
         sup_vec3d direction = direction_of(from, c->parents[joint], i);
         if (straighten) s->trial->local[child] = (sup_quatd){0, 0, 0, 1};
         point_bone(c, s->trial, joint, child, direction);
-        result = judge(s, s->trial, &score, error);
+        result = evaluate(s, s->trial, &score, error);
         if (result == SUP_OK) keep(s, score);
     }
     return result;
@@ -81,7 +82,7 @@ static sup_result search_limb(limb_search *s, sup_body_state *state, int32_t upp
         s->score[k] = INFINITY;
     sup_body_state_copy(c, state, s->trial);
     double now = 0.0;
-    sup_result result = judge(s, s->trial, &now, error);
+    sup_result result = evaluate(s, s->trial, &now, error);
     if (result == SUP_OK) keep(s, now);
     if (result == SUP_OK) result = try_bone(s, state, upper, lower, true, error);
     for (int k = 0; k < KEPT; k++)
@@ -92,7 +93,7 @@ static sup_result search_limb(limb_search *s, sup_body_state *state, int32_t upp
     return result;
 }
 
-/* Left and right may have taken each other's place: both bones point to where the other one ends, if that is better. */
+/* Tries to swap left and right: both bones point to the end of the other one, if that is better. */
 static sup_result try_swap(limb_search *s, sup_body_state *state, sup_role_limb limb, sup_error *error)
 {
     const sup_composition *c = s->work->composition;
@@ -100,11 +101,11 @@ static sup_result try_swap(limb_search *s, sup_body_state *state, sup_role_limb 
     if (left[0] <= 0 || right[0] <= 0 || left[1] < 0 || right[1] < 0) return SUP_OK;
     double now = 0.0, then = 0.0;
     sup_vec3d left_end = sup_body_joint(state, left[1]), right_end = sup_body_joint(state, right[1]);
-    sup_result result = judge(s, state, &now, error);
+    sup_result result = evaluate(s, state, &now, error);
     sup_body_state_copy(c, state, s->trial);
     point_bone(c, s->trial, left[0], left[1], sup_v3_sub(right_end, sup_body_joint(state, left[0])));
     point_bone(c, s->trial, right[0], right[1], sup_v3_sub(left_end, sup_body_joint(state, right[0])));
-    if (result == SUP_OK) result = judge(s, s->trial, &then, error);
+    if (result == SUP_OK) result = evaluate(s, s->trial, &then, error);
     if (result == SUP_OK && then < now) sup_body_state_copy(c, s->trial, state);
     return result;
 }

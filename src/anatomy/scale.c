@@ -1,15 +1,17 @@
 /* scale.c - global and per-bone scaling of the template.
  *
- * Based on: [komaritzan2022] section 4.2.4, global and local scaling, with the bone stretching of [kadlecek2016]: limbs are
- * scaled along their bones only, so their diameters follow the damped height alone.
- * Deviations: a bone is also turned to its direction in the person (shortest way), so small differences of the pose are
- * taken up here; bones shorter than 6 % of the height go with their parent, since their direction is mostly error. */
+ * Based on: [komaritzan2022] section 4.2.4, global and local scaling, with the bone stretching of [kadlecek2016]:
+ * limbs are scaled along their bones only, so their diameters depend only on the damped height.
+ * Deviations: a bone is also rotated to its direction in the person (smallest rotation), which removes small
+ * differences of the pose; bones shorter than 6 % of the height follow their parent, because their direction is
+ * mostly error. */
 #include "anatomy/scale.h"
 
 #include "math/affine.h"
 
-static const double short_bone = 0.06;                       /* of the height */
-static const double stretch_least = 0.5, stretch_most = 2.0; /* of a bone, beyond the global scaling */
+static const double short_bone = 0.06; /* fraction of the height */
+/* range of a bone's stretch, relative to the global scaling */
+static const double min_stretch = 0.5, max_stretch = 2.0;
 
 double sup_shape_height(int32_t vertex_count, const double *positions)
 {
@@ -21,8 +23,8 @@ double sup_shape_height(int32_t vertex_count, const double *positions)
     return vertex_count > 0 ? upper - lower : 0.0;
 }
 
-/* Adds the mean value weights of one triangle for the point p [ju2005]; false when p lies in the triangle's plane where
- * they have no value: the caller leaves that triangle out. */
+/* Adds the mean value weights of one triangle for the point p [ju2005]; returns false if p lies in the triangle's
+ * plane, where they are undefined: the caller skips that triangle. */
 static bool mean_value_weights(const sup_vec3d corner[3], sup_vec3d p, double weights[3])
 {
     sup_vec3d u[3];
@@ -53,7 +55,7 @@ static bool mean_value_weights(const sup_vec3d corner[3], sup_vec3d p, double we
     return true;
 }
 
-static sup_vec3d carry_point(const sup_shape *from, const double *to, sup_vec3d p)
+static sup_vec3d follow_point(const sup_shape *from, const double *to, sup_vec3d p)
 {
     sup_vec3d sum = sup_v3(0.0, 0.0, 0.0), own = sum;
     double total = 0.0;
@@ -70,38 +72,38 @@ static sup_vec3d carry_point(const sup_shape *from, const double *to, sup_vec3d 
         }
     }
     if (!(total > 0.0)) return p;
-    /* What was left out makes the weights miss the point a little: the same offset goes along. */
+    /* Skipped triangles cause a small error of the weights at p; the same offset is added to the result. */
     return sup_v3_add(sup_v3_scale(sum, 1.0 / total), sup_v3_sub(p, sup_v3_scale(own, 1.0 / total)));
 }
 
-typedef struct carry_work {
+typedef struct follow_work {
     sup_shape from;
     const double *to, *points;
     double *out;
-} carry_work;
+} follow_work;
 
-static void carry_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+static void follow_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
-    const carry_work *work = user;
+    const follow_work *work = user;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++)
-        sup_point_set(work->out, i, carry_point(&work->from, work->to, sup_point(work->points, i)));
+        sup_point_set(work->out, i, follow_point(&work->from, work->to, sup_point(work->points, i)));
 }
 
-sup_result sup_points_carry(const sup_context *context, sup_shape from, const double *to, int32_t count,
-                            const double *points, double *out, sup_error *error)
+sup_result sup_points_follow(const sup_context *context, sup_shape from, const double *to, int32_t count,
+                             const double *points, double *out, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
-    carry_work work = {from, to, points, out};
-    sup_parallel(&resolved, count, 1, carry_piece, &work);
+    follow_work work = {from, to, points, out};
+    sup_parallel(&resolved, count, 1, follow_range, &work);
     for (int32_t i = 0; i < count; i++)
         if (!sup_v3_finite(sup_point(out, i)))
             return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.fit.joints", "",
-                            "A joint could not be found in the skin: give the person's joints.");
+                            "The position of a joint could not be computed from the skin: give the person's joints.");
     return SUP_OK;
 }
 
-/* The child that carries a joint's bone on: the most straight one, or at the root the one with most joints behind it. */
+/* The child that continues a joint's bone: the straightest one; at the root the one with most descendants. */
 static int32_t main_child(const sup_anatomy *anatomy, const int32_t *behind, int32_t joint)
 {
     int32_t best = -1, parent = anatomy->parents[joint];
@@ -121,25 +123,25 @@ static int32_t main_child(const sup_anatomy *anatomy, const int32_t *behind, int
     return best;
 }
 
-/* Map that takes segment (from, to) onto (new_from, new_to): turned, and stretched along itself only. */
+/* Map from segment (from, to) to (new_from, new_to): rotation, and stretch along the segment only. */
 static sup_affine stretch_segment(sup_vec3d from, sup_vec3d to, sup_vec3d new_from, sup_vec3d new_to)
 {
     sup_vec3d old_line = sup_v3_sub(to, from), new_line = sup_v3_sub(new_to, new_from);
     double length = sup_v3_length(old_line);
     sup_vec3d u = sup_v3_scale(old_line, 1.0 / length);
-    double s = fmax(stretch_least, fmin(stretch_most, sup_v3_length(new_line) / length)) - 1.0;
+    double s = fmax(min_stretch, fmin(max_stretch, sup_v3_length(new_line) / length)) - 1.0;
     sup_affine stretch = {{1.0 + s * u.x * u.x, s * u.x * u.y, s * u.x * u.z, 0.0, s * u.y * u.x, 1.0 + s * u.y * u.y,
                            s * u.y * u.z, 0.0, s * u.z * u.x, s * u.z * u.y, 1.0 + s * u.z * u.z, 0.0}};
     sup_affine back = sup_affine_identity();
     back.m[3] = -from.x;
     back.m[7] = -from.y;
     back.m[11] = -from.z;
-    sup_affine turn = sup_affine_from_trs(new_from, sup_quatd_between(old_line, new_line), sup_v3(1.0, 1.0, 1.0));
-    return sup_affine_multiply(turn, sup_affine_multiply(stretch, back));
+    sup_affine rotation = sup_affine_from_trs(new_from, sup_quatd_between(old_line, new_line), sup_v3(1.0, 1.0, 1.0));
+    return sup_affine_multiply(rotation, sup_affine_multiply(stretch, back));
 }
 
-/* Maps of all joints, from the globally scaled template to the person. The torso, from the root to the last joint of its
- * main chain that branches, is one segment. */
+/* Maps of all joints, from the globally scaled template to the person. The torso, from the root to the last
+ * branching joint of its main chain, is one segment. */
 static void joint_maps(const sup_anatomy *anatomy, double height, const double *scaled, const double *joints,
                        int32_t *behind, sup_affine *maps)
 {
@@ -187,7 +189,7 @@ typedef struct stretch_work {
     double *to[3];
 } stretch_work;
 
-static void stretch_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+static void stretch_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const stretch_work *work = user;
     const sup_anatomy *anatomy = work->anatomy;
@@ -224,7 +226,8 @@ sup_result sup_anatomy_stretch(const sup_context *context, const sup_anatomy *an
     sup_result result = SUP_OK;
     if (maps == NULL || scaled == NULL || behind == NULL) result = sup_fail_memory(error, "the template's scaling");
     if (result == SUP_OK && !(own > 0.0 && height > 0.0))
-        result = sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.height", "", "The skin has no height along the Y axis.");
+        result = sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.height", "",
+                          "The skin has no extent along the Y axis: rotate it so that Y is up.");
     if (result == SUP_OK) {
         *scale = 0.5 * (height / own - 1.0) + 1.0; /* d_h <- 0.5 (d_h - 1) + 1 */
         sup_vec3d middle = sup_point(anatomy->joints, 0);
@@ -233,7 +236,7 @@ sup_result sup_anatomy_stretch(const sup_context *context, const sup_anatomy *an
         joint_maps(anatomy, height, scaled, joints, behind, maps);
         stretch_work work = {
             anatomy, maps, *scale, middle, {anatomy->skin, anatomy->muscle, anatomy->bone}, {skin, muscle, bone}};
-        sup_parallel(&resolved, anatomy->vertex_count, 512, stretch_piece, &work);
+        sup_parallel(&resolved, anatomy->vertex_count, 512, stretch_range, &work);
     }
     sup_arena_destroy(&arena);
     return result;

@@ -1,18 +1,19 @@
-/* scan.c - a scan made ready: what cannot be used left out, its unit told from its height, turned outside out. */
+/* scan.c - prepares a scan: removes unusable data, estimates its unit from its height, orients its triangles
+ * outward. */
 #include "anatomy/scan.h"
 
 #include "anatomy/array_store.h"
 #include "geometry/adjacency.h"
 
-enum { MOST_CLOUD = 60000 };
-static const double least_height = 0.5, most_height = 2.5, usual_height = 1.68; /* metres */
+enum { MAX_CLOUD_POINTS = 60000 };
+static const double min_height = 0.5, max_height = 2.5, usual_height = 1.68; /* metres */
 
-static sup_result refuse(sup_error *error, const char *id, const char *sentence)
+static sup_result refuse(sup_error *error, const char *id, const char *message)
 {
-    return sup_fail(error, SUP_ERROR_DATA, id, "", "%s", sentence);
+    return sup_fail(error, SUP_ERROR_DATA, id, "", "%s", message);
 }
 
-/* --- Reading what was given --- */
+/* --- Input --- */
 
 static sup_vec3d corner_of(sup_shape s, int32_t v)
 {
@@ -33,19 +34,19 @@ static sup_vec3d cross_of(sup_shape s, const int32_t *t)
     return sup_v3_cross(sup_v3_sub(corner_of(s, t[1]), a), sup_v3_sub(corner_of(s, t[2]), a));
 }
 
-/* Points to judge the scan by: centres of triangles with their areas, or the cloud's points. element[i] is the triangle or
- * vertex of point i. */
+/* Points that represent the scan: centres of triangles with their areas, or the points of the cloud. element[i] is
+ * the triangle or vertex of point i. */
 static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan_points *p, int32_t **element)
 {
-    size_t most = (size_t)(is_cloud ? s.vertex_count : s.triangle_count);
-    p->at = sup_arena_alloc(arena, most, sizeof *p->at);
-    p->weight = sup_arena_alloc(arena, most, sizeof *p->weight);
-    p->keep = sup_arena_alloc(arena, most, 1);
-    p->normal = sup_arena_alloc(arena, most, sizeof *p->normal);
-    *element = sup_arena_alloc(arena, most, sizeof **element);
+    size_t capacity = (size_t)(is_cloud ? s.vertex_count : s.triangle_count);
+    p->at = sup_arena_alloc(arena, capacity, sizeof *p->at);
+    p->weight = sup_arena_alloc(arena, capacity, sizeof *p->weight);
+    p->keep = sup_arena_alloc(arena, capacity, 1);
+    p->normal = sup_arena_alloc(arena, capacity, sizeof *p->normal);
+    *element = sup_arena_alloc(arena, capacity, sizeof **element);
     if (p->at == NULL || p->weight == NULL || p->keep == NULL || *element == NULL || p->normal == NULL) return false;
-    int32_t step = is_cloud ? 1 + s.vertex_count / MOST_CLOUD : 1;
-    for (int32_t i = 0; i < (int32_t)most; i += step) {
+    int32_t step = is_cloud ? 1 + s.vertex_count / MAX_CLOUD_POINTS : 1;
+    for (int32_t i = 0; i < (int32_t)capacity; i += step) {
         const int32_t *t = is_cloud ? NULL : s.triangles + 3 * (size_t)i;
         if (is_cloud ? !sup_v3_finite(corner_of(s, i)) : !usable(s, t)) continue;
         double area = is_cloud ? 1.0 : 0.5 * sup_v3_length(cross_of(s, t));
@@ -61,19 +62,19 @@ static bool gather_points(sup_shape s, bool is_cloud, sup_arena *arena, sup_scan
     return true;
 }
 
-/* Metres a unit: of those that people use the one that gives a height nearest to usual, in ratio. */
+/* Metres per unit: of the common units the one whose height is nearest to the usual height, as a ratio. */
 static double guess_unit(double height)
 {
     static const double units[] = {1.0, 0.01, 0.001, 0.1, 0.0254, 0.3048};
     double best = INFINITY, found = 0.0;
     for (int i = 0; i < SUP_COUNT(units); i++) {
         double metres = height * units[i], off = fabs(log(metres / usual_height));
-        if (metres >= least_height && metres <= most_height && off < best) best = off, found = units[i];
+        if (metres >= min_height && metres <= max_height && off < best) best = off, found = units[i];
     }
-    return found > 0.0 ? found : usual_height / height; /* no unit that is used: a person of usual height */
+    return found > 0.0 ? found : usual_height / height; /* no common unit: assume a person of usual height */
 }
 
-/* --- Building --- */
+/* --- Mesh and samples --- */
 
 static sup_result keep_mesh(sup_shape s, const sup_scan_points *p, const int32_t *element, sup_arena *arena,
                             sup_scan *scan, sup_error *error)
@@ -112,8 +113,8 @@ static sup_vec3d scan_cross(const sup_scan *scan, int32_t t)
     return sup_v3_cross(sup_v3_sub(scan_corner(scan, t, 1), a), sup_v3_sub(scan_corner(scan, t, 2), a));
 }
 
-/* The origin is in the middle of the kept scan, so that holes add little to the sum. */
-static void turn_outside(sup_scan *scan)
+/* The origin is in the middle of the kept scan, so that holes contribute little to the volume. */
+static void flip_inside_out(sup_scan *scan)
 {
     double volume = 0.0;
     for (int32_t t = 0; t < scan->triangle_count; t++)
@@ -155,18 +156,18 @@ static sup_result find_normals(const sup_allocator *allocator, const sup_scan_po
             if (points->keep[i] != 0) put_normal(scan, t++, points->normal[i]);
         return SUP_OK;
     }
-    turn_outside(scan);
+    flip_inside_out(scan);
     for (int32_t t = 0; t < scan->triangle_count; t++)
         put_normal(scan, t, sup_v3_unit_or(scan_cross(scan, t), sup_v3(0, 0, 0)));
     return find_borders(allocator, scan, error);
 }
 
-/* Evenly by area: a point each time the running area passes a step, anywhere in its triangle. */
+/* Even sampling by area: a random point in a triangle each time the accumulated area passes a step. */
 static sup_result spread(int32_t target, sup_arena *arena, sup_scan *scan, sup_error *error)
 {
-    size_t most = (size_t)target + 2;
-    scan->samples = sup_arena_alloc(arena, 3 * most, sizeof(double));
-    scan->sample_normals = sup_arena_alloc(arena, 3 * most, sizeof(double));
+    size_t capacity = (size_t)target + 2;
+    scan->samples = sup_arena_alloc(arena, 3 * capacity, sizeof(double));
+    scan->sample_normals = sup_arena_alloc(arena, 3 * capacity, sizeof(double));
     if (scan->samples == NULL || scan->sample_normals == NULL) return sup_fail_memory(error, "the scan");
     double all = 0.0, run = 0.0;
     for (int32_t t = 0; t < scan->triangle_count; t++)
@@ -176,7 +177,7 @@ static sup_result spread(int32_t target, sup_arena *arena, sup_scan *scan, sup_e
     sup_random random = {11};
     for (int32_t t = 0; t < scan->triangle_count; t++) {
         run += scan->area[t];
-        for (; run >= step && scan->sample_count < (int32_t)most; run -= step) {
+        for (; run >= step && scan->sample_count < (int32_t)capacity; run -= step) {
             double u = sup_random_unit(&random), v = sup_random_unit(&random);
             if (u + v > 1.0) u = 1.0 - u, v = 1.0 - v;
             sup_vec3d a = scan_corner(scan, t, 0);
@@ -206,18 +207,18 @@ static sup_result build(const sup_context *context, sup_shape shape, const sup_s
 sup_result sup_scan_make(const sup_context *context, sup_shape shape, double metres_per_unit, int32_t sample_target,
                          sup_arena *arena, sup_scan *scan, sup_error *error)
 {
-    enum { LEAST_POINTS = 200 };
+    enum { MIN_POINTS = 200 };
     sup_context resolved = sup_context_resolve(context);
     *scan = (sup_scan){.is_cloud = shape.triangle_count == 0};
-    if (shape.vertex_count < LEAST_POINTS || shape.positions == NULL)
+    if (shape.vertex_count < MIN_POINTS || shape.positions == NULL)
         return refuse(error, "anatomy.scan.empty",
-                      "There is hardly anything in the scan: it needs the surface of a whole person.");
+                      "The scan has almost no data: use a scan of the surface of a whole person.");
     sup_scan_points points = {0};
     int32_t *element = NULL;
     if (!gather_points(shape, scan->is_cloud, arena, &points, &element)) return sup_fail_memory(error, "the scan");
-    if (points.count < LEAST_POINTS)
+    if (points.count < MIN_POINTS)
         return refuse(error, "anatomy.scan.empty",
-                      "The scan has no surface to speak of: its triangles have no area or are not numbers.");
+                      "The scan has no surface: its triangles have no area or their positions are not numbers.");
     if (scan->is_cloud && !sup_scan_cloud_normals(&resolved.allocator, &points))
         return sup_fail_memory(error, "the scan");
     if (!sup_scan_clean(&resolved.allocator, &points, &scan->dropped)) return sup_fail_memory(error, "the scan");
@@ -225,7 +226,8 @@ sup_result sup_scan_make(const sup_context *context, sup_shape shape, double met
     sup_scan_axes(&points, &scan->centre, scan->axes, extent);
     double longest = fmax(extent[0], fmax(extent[1], extent[2]));
     if (!(longest > 0.0) || !isfinite(longest))
-        return refuse(error, "anatomy.scan.empty", "All of the scan is in one place, or it is too large to measure.");
+        return refuse(error, "anatomy.scan.empty",
+                      "All points of the scan coincide, or its size is not representable: check the file.");
     scan->metres_per_unit = metres_per_unit > 0.0 ? metres_per_unit : guess_unit(longest);
     scan->height = longest * scan->metres_per_unit;
     return build(&resolved, shape, &points, element, sample_target, arena, scan, error);
@@ -236,7 +238,7 @@ void sup_scan_free(sup_scan *scan)
     sup_bvh_free(&scan->bvh);
 }
 
-/* --- Searching --- */
+/* --- Queries --- */
 
 typedef struct facing {
     const sup_scan *scan;
@@ -267,7 +269,7 @@ sup_vec3d sup_scan_normal(const sup_scan *scan, int32_t triangle, sup_vec3d towa
 sup_bvh_nearest sup_scan_closest(const sup_scan *scan, sup_vec3d point, sup_vec3d normal, double limit, double cosine,
                                  bool *border)
 {
-    static const double beside = 0.7; /* sine of the angle between the way there and the normal */
+    static const double beside = 0.7; /* sine of the angle between the line to the point and the normal */
     facing f = {scan, normal, cosine};
     sup_bvh_nearest found = sup_bvh_closest_of(&scan->bvh, point, limit, faces, &f);
     *border = false;
@@ -275,10 +277,10 @@ sup_bvh_nearest sup_scan_closest(const sup_scan *scan, sup_vec3d point, sup_vec3
     static const double rim = 1e-9;
     const double weights[3] = {1.0 - found.u - found.v, found.u, found.v};
     bool on_rim = false;
-    for (int k = 0; k < 3; k++) /* edge k lacks corner k + 2 */
+    for (int k = 0; k < 3; k++) /* corner k + 2 is not on edge k */
         if ((scan->border[found.triangle] >> k & 1) != 0 && weights[(k + 2) % 3] < rim) on_rim = true;
-    sup_vec3d way = sup_v3_sub(point, found.point);
-    double along = sup_v3_dot(way, sup_scan_normal(scan, found.triangle, normal));
+    sup_vec3d offset = sup_v3_sub(point, found.point);
+    double along = sup_v3_dot(offset, sup_scan_normal(scan, found.triangle, normal));
     *border =
         on_rim && found.distance * found.distance - along * along > beside * beside * found.distance * found.distance;
     return found;

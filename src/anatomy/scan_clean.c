@@ -1,17 +1,21 @@
-/* scan_clean.c - what of a scan is the person: floor, walls and loose pieces are found by where points are, as the
- * triangles of a scan may hang together or not. Tolerances are relative to the scan's size. */
+/* scan_clean.c - separates the person from floor, walls and debris by point positions, because the triangles of a
+ * scan may be connected or not. Tolerances are relative to the scan's size. */
 #include "anatomy/scan.h"
 
 #include "linalg/small_dense.h"
 
-enum { TRIES = 400, MOST_PLANES = 4, MOST_DRAWN = 2000, MOST_CELLS = 96 };
-static const double plane_near = 0.005;    /* of the size: a point is of the plane */
-static const double plane_share = 0.07;    /* of the weight: less is a sole or a back */
-static const double plane_one_side = 0.95; /* of the rest is on one side of a floor; feet may sink in */
-static const double plane_facing = 0.6;    /* cosine to its normal: a foot that stands in the floor faces elsewhere */
-static const double plane_width = 0.075;   /* of the size: deviation across a floor; a back is narrower */
-static const double cell_size = 0.02;      /* of the size: pieces farther apart are apart */
-static const double piece_share = 0.04;    /* of the largest piece: less is debris */
+enum { TRIES = 400, MAX_PLANES = 4, MAX_SAMPLED = 2000, MAX_CELLS = 96 };
+static const double plane_near = 0.005;    /* fraction of the size: distance of a point on the plane */
+static const double plane_fraction = 0.07; /* minimum fraction of the weight: less is a sole or a back */
+/* fraction of the remaining points on one side of a floor; feet may sink in */
+static const double plane_one_side = 0.95;
+/* minimum cosine with the plane's normal: excludes feet that stand in the floor */
+static const double plane_facing = 0.6;
+/* fraction of the size: minimum standard deviation across a floor; a back is narrower */
+static const double plane_width = 0.075;
+/* fraction of the size: components farther apart than this are separate */
+static const double cell_size = 0.02;
+static const double component_fraction = 0.04; /* fraction of the largest component: less is debris */
 
 typedef struct plane {
     sup_vec3d normal;
@@ -43,19 +47,19 @@ typedef struct moments {
     double covariance[9];
 } moments;
 
-typedef bool wanted_fn(const void *user, const sup_scan_points *points, int32_t i);
+typedef bool filter_fn(const void *user, const sup_scan_points *points, int32_t i);
 
-static moments moments_of(const sup_scan_points *p, wanted_fn *wanted, const void *user)
+static moments moments_of(const sup_scan_points *p, filter_fn *filter, const void *user)
 {
     moments m = {0};
     for (int32_t i = 0; i < p->count; i++)
-        if (wanted(user, p, i)) {
+        if (filter(user, p, i)) {
             m.weight += p->weight[i];
             m.mean = sup_v3_madd(m.mean, p->weight[i], p->at[i]);
         }
     m.mean = sup_v3_scale(m.mean, m.weight > 0.0 ? 1.0 / m.weight : 0.0);
     for (int32_t i = 0; i < p->count; i++) {
-        if (!wanted(user, p, i)) continue;
+        if (!filter(user, p, i)) continue;
         sup_vec3d d = sup_v3_sub(p->at[i], m.mean);
         const double at[3] = {d.x, d.y, d.z};
         for (int k = 0; k < 9; k++)
@@ -101,13 +105,13 @@ static bool near_plane(const plane_test *t, const sup_scan_points *points, int32
            fabs(sup_v3_dot(points->normal[i], t->plane.normal)) > plane_facing;
 }
 
-static bool is_of_plane(const void *user, const sup_scan_points *points, int32_t i)
+static bool is_on_plane(const void *user, const sup_scan_points *points, int32_t i)
 {
     return points->keep[i] != 0 && near_plane(user, points, i);
 }
 
-/* Points drawn evenly by weight: item i of `drawn` is a point; how many is returned, at most MOST_DRAWN. */
-static int32_t draw(const sup_scan_points *p, int32_t *drawn)
+/* Draws points with probability proportional to weight into `sampled`; returns their number, at most MAX_SAMPLED. */
+static int32_t draw_samples(const sup_scan_points *p, int32_t *sampled)
 {
     double all = 0.0, run = 0.0;
     int32_t count = 0;
@@ -115,21 +119,21 @@ static int32_t draw(const sup_scan_points *p, int32_t *drawn)
         all += p->keep[i] != 0 ? p->weight[i] : 0.0;
     for (int32_t i = 0; i < p->count && all > 0.0; i++) {
         if (p->keep[i] == 0) continue;
-        for (run += p->weight[i] / all * MOST_DRAWN; run >= 1.0 && count < MOST_DRAWN; run -= 1.0)
-            drawn[count++] = i;
+        for (run += p->weight[i] / all * MAX_SAMPLED; run >= 1.0 && count < MAX_SAMPLED; run -= 1.0)
+            sampled[count++] = i;
     }
     return count;
 }
 
-/* Share on the plane, and of the rest the larger share on one side. */
-static double plane_weight(const sup_scan_points *p, const int32_t *drawn, int32_t count, plane_test t,
+/* Fraction of points on the plane; *one_side gets the larger fraction of the others on one side. */
+static double plane_weight(const sup_scan_points *p, const int32_t *sampled, int32_t count, plane_test t,
                            double *one_side)
 {
     int32_t on = 0, over = 0, under = 0;
     for (int32_t i = 0; i < count; i++) {
-        if (near_plane(&t, p, drawn[i]))
+        if (near_plane(&t, p, sampled[i]))
             on++;
-        else if (above(t.plane, p->at[drawn[i]]) > 0.0)
+        else if (above(t.plane, p->at[sampled[i]]) > 0.0)
             over++;
         else
             under++;
@@ -138,12 +142,12 @@ static double plane_weight(const sup_scan_points *p, const int32_t *drawn, int32
     return (double)on / (double)count;
 }
 
-static bool plane_through(const sup_scan_points *p, const int32_t *drawn, int32_t count, sup_random *random,
+static bool plane_through(const sup_scan_points *p, const int32_t *sampled, int32_t count, sup_random *random,
                           plane *found)
 {
     sup_vec3d x[3];
     for (int k = 0; k < 3; k++)
-        x[k] = p->at[drawn[(int32_t)(sup_random_unit(random) * (double)count)]];
+        x[k] = p->at[sampled[(int32_t)(sup_random_unit(random) * (double)count)]];
     sup_vec3d cross = sup_v3_cross(sup_v3_sub(x[1], x[0]), sup_v3_sub(x[2], x[0]));
     double length = sup_v3_length(cross);
     if (!(length > 0.0)) return false;
@@ -152,10 +156,10 @@ static bool plane_through(const sup_scan_points *p, const int32_t *drawn, int32_
     return true;
 }
 
-/* Least squares through the points near the plane; the deviation of these in the narrower direction. */
+/* Least-squares plane through the points near the plane; returns their standard deviation in the narrower direction. */
 static double refine(const sup_scan_points *p, plane_test *t)
 {
-    moments m = moments_of(p, is_of_plane, t);
+    moments m = moments_of(p, is_on_plane, t);
     if (!(m.weight > 0.0)) return 0.0;
     double values[3], vectors[9];
     sup_dense_eigen(3, m.covariance, values, vectors);
@@ -164,30 +168,30 @@ static double refine(const sup_scan_points *p, plane_test *t)
     return sqrt(fmax(values[1], 0.0) / m.weight);
 }
 
-/* One plane found and its points dropped; false when there is none. */
-static bool drop_plane(sup_scan_points *p, int32_t *drawn, sup_random *random)
+/* Finds one plane (RANSAC) and removes its points; returns false if there is none. */
+static bool drop_plane(sup_scan_points *p, int32_t *sampled, sup_random *random)
 {
     sup_vec3d low, high;
-    double size = box_of(p, &low, &high), best = plane_share, one_side = 0.0;
-    int32_t count = draw(p, drawn);
+    double size = box_of(p, &low, &high), best = plane_fraction, one_side = 0.0;
+    int32_t count = draw_samples(p, sampled);
     if (count < 100 || !(size > 0.0)) return false;
     plane_test found = {.tolerance = plane_near * size};
     bool any = false;
     for (int i = 0; i < TRIES; i++) {
         plane_test t = found;
-        if (!plane_through(p, drawn, count, random, &t.plane)) continue;
-        double weight = plane_weight(p, drawn, count, t, &one_side);
+        if (!plane_through(p, sampled, count, random, &t.plane)) continue;
+        double weight = plane_weight(p, sampled, count, t, &one_side);
         if (weight > best && one_side > plane_one_side) best = weight, found = t, any = true;
     }
     if (!any || refine(p, &found) < plane_width * size) return false;
-    if (plane_weight(p, drawn, count, found, &one_side) < plane_share || one_side < plane_one_side) return false;
+    if (plane_weight(p, sampled, count, found, &one_side) < plane_fraction || one_side < plane_one_side) return false;
     found.tolerance *= 1.5;
     for (int32_t i = 0; i < p->count; i++)
         if (near_plane(&found, p, i)) p->keep[i] = 0;
     return true;
 }
 
-/* --- Loose pieces --- */
+/* --- Separate components --- */
 
 typedef struct cells {
     int32_t size[3];
@@ -218,11 +222,11 @@ static int32_t root_of(const cells *c, int32_t i)
     return i;
 }
 
-static bool cells_open(sup_arena *arena, const sup_scan_points *p, double share, cells *c)
+static bool cells_open(sup_arena *arena, const sup_scan_points *p, double fraction, cells *c)
 {
     sup_vec3d high;
     double size = box_of(p, &c->low, &high);
-    c->width = fmax(share * size, size / MOST_CELLS);
+    c->width = fmax(fraction * size, size / MAX_CELLS);
     if (!(c->width > 0.0)) return false;
     const double extent[3] = {high.x - c->low.x, high.y - c->low.y, high.z - c->low.z};
     size_t count = 1;
@@ -238,7 +242,7 @@ static bool cells_open(sup_arena *arena, const sup_scan_points *p, double share,
     return true;
 }
 
-/* Joins a cell with those of its 13 neighbours that come before it. */
+/* Joins a cell with those of its 13 preceding neighbours. */
 static void join_neighbours(const cells *c, int32_t x, int32_t y, int32_t z)
 {
     int32_t self = (z * c->size[1] + y) * c->size[0] + x;
@@ -253,7 +257,7 @@ static void join_neighbours(const cells *c, int32_t x, int32_t y, int32_t z)
     }
 }
 
-static void drop_pieces(sup_scan_points *p, cells *c)
+static void drop_components(sup_scan_points *p, cells *c)
 {
     for (int32_t i = 0; i < p->count; i++)
         if (p->keep[i] != 0) {
@@ -270,23 +274,24 @@ static void drop_pieces(sup_scan_points *p, cells *c)
     for (int32_t i = 0; i < c->size[0] * c->size[1] * c->size[2]; i++)
         largest = fmax(largest, c->weight[i]);
     for (int32_t i = 0; i < p->count; i++)
-        if (p->keep[i] != 0 && c->weight[root_of(c, cell_of(c, p->at[i]))] < piece_share * largest) p->keep[i] = 0;
+        if (p->keep[i] != 0 && c->weight[root_of(c, cell_of(c, p->at[i]))] < component_fraction * largest)
+            p->keep[i] = 0;
 }
 
 bool sup_scan_clean(const sup_allocator *allocator, sup_scan_points *points, double *dropped)
 {
     sup_arena arena = sup_arena_create(allocator);
     sup_random random = {7};
-    int32_t drawn[MOST_DRAWN];
+    int32_t sampled[MAX_SAMPLED];
     bool good = true;
     for (int32_t i = 0; i < points->count; i++)
         points->keep[i] = 1;
-    for (int n = 0; good && n < MOST_PLANES; n++)
-        if (!drop_plane(points, drawn, &random)) break;
-    for (int round = 0; good && round < 2; round++) { /* the size is known once far debris is gone */
+    for (int n = 0; good && n < MAX_PLANES; n++)
+        if (!drop_plane(points, sampled, &random)) break;
+    for (int pass = 0; good && pass < 2; pass++) { /* again: the size is only known without distant debris */
         cells c = {0};
         good = cells_open(&arena, points, cell_size, &c);
-        if (good) drop_pieces(points, &c);
+        if (good) drop_components(points, &c);
     }
     double all = 0.0, left = 0.0;
     for (int32_t i = 0; i < points->count; i++) {
@@ -316,7 +321,7 @@ static bool sort_points(sup_arena *arena, const sup_scan_points *p, buckets *b)
         b->first[cell_of(&b->grid, p->at[i]) + 1]++;
     for (size_t i = 0; i < count; i++)
         b->first[i + 1] += b->first[i];
-    for (int32_t i = p->count; i-- > 0;) /* from the end: each cell's start moves down and is put right below */
+    for (int32_t i = p->count; i-- > 0;) /* backwards: each cell's start moves down and is corrected below */
         b->items[--b->first[cell_of(&b->grid, p->at[i]) + 1]] = i;
     memmove(b->first, b->first + 1, count * sizeof *b->first);
     b->first[count] = p->count;
@@ -349,17 +354,18 @@ static int32_t gather_near(const sup_scan_points *p, const buckets *b, int32_t p
     return near;
 }
 
-/* Across the plane of the nearest points, in the smallest ring that holds enough of them; *area is a point's share. */
+/* Normal of the plane through the nearest points, in the smallest ring with enough of them; *area is the area per
+ * point. */
 static sup_vec3d normal_at(const sup_scan_points *p, const buckets *b, int32_t point, double *area)
 {
-    enum { LEAST = 8, MOST_RINGS = 4 };
+    enum { MIN_NEIGHBOURS = 8, MAX_RINGS = 4 };
     moments m = {0};
     int32_t near = 0, rings = 0;
-    while (rings < MOST_RINGS && near < LEAST)
+    while (rings < MAX_RINGS && near < MIN_NEIGHBOURS)
         near = gather_near(p, b, point, ++rings, &m);
     double radius = (double)rings * b->grid.width;
     *area = 3.14 * radius * radius / (double)near; /* the point itself is one of them */
-    if (near < LEAST) return sup_v3(0, 0, 0);
+    if (near < MIN_NEIGHBOURS) return sup_v3(0, 0, 0);
     const double mean[3] = {m.mean.x, m.mean.y, m.mean.z};
     for (int k = 0; k < 9; k++)
         m.covariance[k] -= mean[k / 3] * mean[k % 3] / (double)near;

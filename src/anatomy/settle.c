@@ -1,9 +1,9 @@
-/* settle.c - repairs what energies alone do not promise.
+/* settle.c - repairs layers after a fit: nothing in the energies prevents crossings and inverted prisms.
  *
- * Just under the skin every prism stands upright as long as each vertex has a direction that all triangles around it agree
- * to call outward. A bone vertex that is outside, whose line leaves the body, or that turns a prism over, is therefore
- * drawn step by step to such a place beneath its own skin vertex, then ever less deep. Where a fold has no common direction,
- * the line of that vertex gets no length in the end: its prisms become flat instead of turned over. */
+ * Just below the skin no prism is inverted if each vertex has a direction that is outward for all triangles around
+ * it. A bone vertex that is outside, whose line leaves the body, or that inverts a prism, is therefore moved step by
+ * step to such a safe position below its own skin vertex, and then to ever smaller depths. In a fold without a
+ * common direction the line of the vertex ends up with zero length: its prisms become flat instead of inverted. */
 #include "anatomy/settle.h"
 
 #include "anatomy/fit_muscle.h"
@@ -11,31 +11,32 @@
 #include "geometry/bvh.h"
 #include "geometry/winding.h"
 
-static const double depth = 0.003;        /* metres beneath the skin where all is well */
-static const double depth_of_edge = 0.25; /* of the shortest edge at a vertex, at most */
-static const double least_depth = 2e-5;   /* metres; less is none */
+static const double depth = 0.003;        /* depth of the safe position below the skin, metres */
+static const double depth_of_edge = 0.25; /* maximum depth, as a fraction of the shortest edge at a vertex */
+static const double min_depth = 2e-5;     /* metres; less is treated as zero */
 static const double short_line = 0.002;   /* metres */
-static const double step = 0.2;           /* of the way there, each time something is wrong */
-static const double least_agreement = 0.05;
-enum { MOST_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 12, MOST_TURNS = 4 };
+static const double step = 0.2;           /* step towards the safe position after each failed test, as a fraction */
+static const double min_agreement = 0.05;
+enum { MAX_STEPS = 24, MUSCLE_STEPS = 40, CROSSING_STEPS = 12, MAX_REPEATS = 4 };
 
-typedef struct settle {
+typedef struct repair {
     const sup_context *context;
     const sup_anatomy *anatomy;
     const double *skin;
     double *bone;
-    const double *from;    /* [3n] bone as the fit left it */
-    double *safe;          /* [3n] where all is well */
-    double *way;           /* [n] 0: as fitted, 1: safe */
+    const double *from;    /* [3n] bone surface after the fit */
+    double *safe;          /* [3n] safe positions */
+    double *fraction;      /* [n] 0: as fitted, 1: safe position */
     double *between;       /* [3n] points on the lines from bone to skin */
     unsigned char *folded; /* [n] no common direction; for muscles: outside the skin */
-    unsigned char *wrong, *asked;
+    unsigned char *wrong;  /* [n] fails a test */
+    unsigned char *active; /* [n] moved in the last pass, tested in the next; for muscles: bone outside the muscles */
     sup_adjacency adjacency;
     sup_winding winding;
     sup_bvh tree;
-} settle;
+} repair;
 
-static const double slack = 1e-18; /* cubic metres: rounding of tets without volume */
+static const double slack = 1e-18; /* cubic metres: rounding error of tets without volume */
 
 static sup_vec3d triangle_normal(const double *positions, const int32_t *c)
 {
@@ -44,8 +45,9 @@ static sup_vec3d triangle_normal(const double *positions, const int32_t *c)
     return sup_v3_unit_or(n, sup_v3(0.0, 0.0, 0.0));
 }
 
-/* The direction that the triangles around a vertex agree on most; returns the least cosine with their normals. */
-static double common_direction(const settle *s, int32_t v, sup_vec3d *direction)
+/* The direction with the largest minimum cosine to the normals of the triangles around a vertex; returns that
+ * cosine. */
+static double common_direction(const repair *s, int32_t v, sup_vec3d *direction)
 {
     const sup_adjacency *a = &s->adjacency;
     sup_vec3d d = sup_v3(0.0, 0.0, 0.0), best = d;
@@ -74,9 +76,9 @@ static double common_direction(const settle *s, int32_t v, sup_vec3d *direction)
     return best_agreement;
 }
 
-static void safe_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+static void safe_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
-    settle *s = user;
+    repair *s = user;
     const sup_adjacency *a = &s->adjacency;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
@@ -92,31 +94,31 @@ static void safe_piece(void *user, int32_t begin, int32_t end, int32_t worker)
                 if (other != v) shortest = fmin(shortest, sup_v3_distance(p, sup_point(s->skin, other)));
             }
         double agreement = common_direction(s, v, &direction);
-        s->folded[v] = agreement < least_agreement;
+        s->folded[v] = agreement < min_agreement;
         double down = isfinite(shortest) ? fmin(depth, depth_of_edge * shortest) : 0.0;
         sup_point_set(s->safe, v, sup_v3_madd(p, s->folded[v] ? 0.0 : -down, direction));
     }
 }
 
-/* Vertices whose line from skin to bone is not inside the skin all along. */
-static void leave_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+/* Finds vertices whose line from skin to bone is not entirely inside the skin. */
+static void find_leaving_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
-    settle *s = user;
+    repair *s = user;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        if (!s->asked[v]) continue;
+        if (!s->active[v]) continue;
         sup_vec3d b = sup_point(s->bone, v), p = sup_point(s->skin, v);
         double length = sup_v3_distance(b, p), clear = 0.0;
         for (int k = 0; k < 3 && length > 0.0 && !s->wrong[v]; k++) {
-            if (0.35 * k * length < clear) continue; /* no skin is that near to the bone */
+            if (0.35 * k * length < clear) continue; /* the skin is farther away than the bone */
             s->wrong[v] = sup_winding_number(&s->winding, sup_v3_lerp(b, p, 0.35 * k)) < 0.5;
             if (k == 0) clear = sup_bvh_closest(&s->tree, b, INFINITY).distance;
         }
     }
 }
 
-/* Flags corners of prisms of two surfaces that have a tet of negative volume; returns how many prisms. */
-static int32_t flag_inverted(const settle *s, const double *outer, const double *inner, unsigned char *flags)
+/* Flags the corners of prisms with a tet of negative volume; returns the number of prisms. */
+static int32_t flag_inverted(const repair *s, const double *outer, const double *inner, unsigned char *flags)
 {
     const sup_anatomy *a = s->anatomy;
     int32_t count = 0;
@@ -131,14 +133,14 @@ static int32_t flag_inverted(const settle *s, const double *outer, const double 
     return count;
 }
 
-static sup_result settle_create(settle *s, sup_arena *arena, float *positions, sup_error *error)
+static sup_result repair_create(repair *s, sup_arena *arena, float *positions, sup_error *error)
 {
     const sup_anatomy *a = s->anatomy;
     sup_context resolved = sup_context_resolve(s->context);
     for (size_t i = 0; i < 3 * (size_t)a->vertex_count; i++)
         positions[i] = (float)s->skin[i];
     s->from = sup_arena_copy(arena, s->bone, 3 * (size_t)a->vertex_count, sizeof(double));
-    if (s->from == NULL) return sup_fail_memory(error, "the last pass of a fit");
+    if (s->from == NULL) return sup_fail_memory(error, "the final repair of a fit");
     sup_result result = sup_adjacency_create(&resolved.allocator, a->vertex_count, a->triangle_count, a->triangles,
                                              &s->adjacency, error);
     if (result != SUP_OK) return result;
@@ -153,19 +155,19 @@ static sup_result settle_create(settle *s, sup_arena *arena, float *positions, s
         sup_adjacency_destroy(&s->adjacency);
         return result;
     }
-    sup_parallel(&resolved, a->vertex_count, 128, safe_piece, s);
+    sup_parallel(&resolved, a->vertex_count, 128, safe_range, s);
     return SUP_OK;
 }
 
-/* One round: who is wrong, and a step for them. Returns how many were. */
-static int32_t bone_round(settle *s)
+/* One pass: flags failing vertices and moves them by a step. Returns their number. */
+static int32_t bone_pass(repair *s)
 {
     const sup_anatomy *a = s->anatomy;
     sup_context resolved = sup_context_resolve(s->context);
     int32_t count = 0;
     size_t n = 3 * (size_t)a->vertex_count;
     memset(s->wrong, 0, (size_t)a->vertex_count);
-    /* Cut at even shares the prisms must stand as well, or no muscle surface would do. */
+    /* Prisms split at equal fractions must not be inverted either, else no muscle surface would be valid. */
     static const double cuts[6][2] = {{1.0, 0.75}, {0.75, 0.5}, {0.5, 0.25}, {0.25, 0.0}, {1.0, 0.5}, {0.5, 0.0}};
     for (int k = 0; k < 6; k++) {
         double *outer = s->between, *inner = s->between + n;
@@ -177,61 +179,61 @@ static int32_t bone_round(settle *s)
         flag_inverted(s, outer, inner, s->wrong);
     }
     flag_inverted(s, s->skin, s->bone, s->wrong);
-    sup_parallel(&resolved, a->vertex_count, 128, leave_piece, s);
-    memset(s->asked, 0, (size_t)a->vertex_count);
+    sup_parallel(&resolved, a->vertex_count, 128, find_leaving_range, s);
+    memset(s->active, 0, (size_t)a->vertex_count);
     for (int32_t v = 0; v < a->vertex_count; v++) {
         if (!s->wrong[v] || a->excluded[v]) continue;
         count++;
-        if (s->way[v] >= 1.0) { /* not well even there: half as deep, and no depth at all in the end */
+        if (s->fraction[v] >= 1.0) { /* fails even at the safe position: halve the depth, finally to zero */
             sup_vec3d p = sup_point(s->skin, v), half = sup_v3_lerp(sup_point(s->safe, v), p, 0.5);
-            sup_point_set(s->safe, v, sup_v3_distance(half, p) > least_depth ? half : p);
+            sup_point_set(s->safe, v, sup_v3_distance(half, p) > min_depth ? half : p);
         }
-        s->way[v] = fmin(1.0, s->way[v] + step);
-        s->asked[v] = 1;
+        s->fraction[v] = fmin(1.0, s->fraction[v] + step);
+        s->active[v] = 1;
     }
-    /* Neighbours follow a step behind, so that the surface stays even. */
+    /* Neighbours follow one step behind, so that the surface stays smooth. */
     for (int32_t e = 0; e < s->adjacency.edge_count; e++) {
         int32_t p = s->adjacency.edge_vertices[2 * (size_t)e], q = s->adjacency.edge_vertices[2 * (size_t)e + 1];
         for (int side = 0; side < 2; side++) {
             int32_t low = side ? p : q, high = side ? q : p;
-            if (s->asked[high] && !a->excluded[low] && s->way[low] < s->way[high] - 2.0 * step) {
-                s->way[low] = s->way[high] - 2.0 * step;
-                s->asked[low] = s->asked[low] | 2;
+            if (s->active[high] && !a->excluded[low] && s->fraction[low] < s->fraction[high] - 2.0 * step) {
+                s->fraction[low] = s->fraction[high] - 2.0 * step;
+                s->active[low] = s->active[low] | 2;
             }
         }
     }
     for (int32_t v = 0; v < a->vertex_count; v++)
-        if (s->asked[v])
-            sup_point_set(s->bone, v, sup_v3_lerp(sup_point(s->from, v), sup_point(s->safe, v), s->way[v]));
+        if (s->active[v])
+            sup_point_set(s->bone, v, sup_v3_lerp(sup_point(s->from, v), sup_point(s->safe, v), s->fraction[v]));
     return count;
 }
 
-sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
-                           sup_settle_report *report, sup_error *error)
+sup_result sup_repair_bone(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
+                           sup_repair_report *report, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     size_t n = (size_t)anatomy->vertex_count;
-    settle s = {.context = context, .anatomy = anatomy, .skin = skin, .bone = bone};
+    repair s = {.context = context, .anatomy = anatomy, .skin = skin, .bone = bone};
     float *positions = sup_arena_alloc(&arena, 3 * n, sizeof(float));
     s.safe = sup_arena_alloc(&arena, 3 * n, sizeof(double));
-    s.way = sup_arena_alloc(&arena, n, sizeof(double));
+    s.fraction = sup_arena_alloc(&arena, n, sizeof(double));
     s.between = sup_arena_alloc(&arena, 6 * n, sizeof(double));
     s.folded = sup_arena_alloc(&arena, n, 1);
     s.wrong = sup_arena_alloc(&arena, n, 1);
-    s.asked = sup_arena_alloc(&arena, n, 1);
+    s.active = sup_arena_alloc(&arena, n, 1);
     sup_result result = SUP_OK;
-    if (positions == NULL || s.safe == NULL || s.way == NULL || s.between == NULL || s.folded == NULL ||
-        s.wrong == NULL || s.asked == NULL)
-        result = sup_fail_memory(error, "the last pass of a fit");
-    if (result == SUP_OK) result = settle_create(&s, &arena, positions, error);
+    if (positions == NULL || s.safe == NULL || s.fraction == NULL || s.between == NULL || s.folded == NULL ||
+        s.wrong == NULL || s.active == NULL)
+        result = sup_fail_memory(error, "the final repair of a fit");
+    if (result == SUP_OK) result = repair_create(&s, &arena, positions, error);
     if (result == SUP_OK) {
         for (size_t v = 0; v < n; v++)
-            s.asked[v] = !anatomy->excluded[v];
-        for (int32_t round = 0; round < MOST_STEPS; round++)
-            if (bone_round(&s) == 0) break;
+            s.active[v] = !anatomy->excluded[v];
+        for (int32_t pass = 0; pass < MAX_STEPS; pass++)
+            if (bone_pass(&s) == 0) break;
         for (size_t v = 0; v < n; v++) {
-            report->moved += s.way[v] > 0.0;
+            report->moved += s.fraction[v] > 0.0;
             report->closed += !anatomy->excluded[v] &&
                               sup_v3_distance(sup_point(bone, (int32_t)v), sup_point(skin, (int32_t)v)) == 0.0;
         }
@@ -243,10 +245,10 @@ sup_result sup_settle_bone(const sup_context *context, const sup_anatomy *anatom
     return result;
 }
 
-/* Shares of flagged vertices go half way to the mean of their neighbours', or to the middle of their lines, where
- * settle_bone made sure that prisms stand. */
-static void even_shares(const settle *s, const int32_t *first, const int32_t *neighbours, const double *least,
-                        const double *most, const double *before, bool to_middle, double *share)
+/* Moves the fractions of flagged vertices half way to the mean of their neighbours', or to the middle of their
+ * lines, where sup_repair_bone made the prisms valid. */
+static void smooth_fractions(const repair *s, const int32_t *first, const int32_t *neighbours, const double *minimum,
+                             const double *maximum, const double *previous, bool to_middle, double *fraction)
 {
     for (int32_t v = 0; v < s->anatomy->vertex_count; v++) {
         double sum = 0.0;
@@ -254,59 +256,59 @@ static void even_shares(const settle *s, const int32_t *first, const int32_t *ne
         if (!s->wrong[v] || s->anatomy->excluded[v]) continue;
         for (int32_t i = first[v]; i < first[v + 1]; i++) {
             if (s->anatomy->excluded[neighbours[i]]) continue;
-            sum += before[neighbours[i]];
+            sum += previous[neighbours[i]];
             count++;
         }
-        double mean = count > 0 ? 0.5 * (before[v] + sum / count) : before[v];
-        if (to_middle) mean = 0.5 * (before[v] + 0.5);
-        share[v] = fmax(least[v], fmin(most[v], mean));
+        double mean = count > 0 ? 0.5 * (previous[v] + sum / count) : previous[v];
+        if (to_middle) mean = 0.5 * (previous[v] + 0.5);
+        fraction[v] = fmax(minimum[v], fmin(maximum[v], mean));
     }
 }
 
-typedef struct muscle_settle {
-    settle base;
+typedef struct muscle_repair {
+    repair base;
     int32_t *first, *neighbours;
-    double *least, *most, *before;
-    double *share, *muscle;
-    const double *from; /* [n] shares as they came */
-} muscle_settle;
+    double *minimum, *maximum, *previous;
+    double *fraction, *muscle;
+    const double *from; /* [n] initial fractions */
+} muscle_repair;
 
-static int32_t muscle_inverted(muscle_settle *m)
+static int32_t muscle_inverted(muscle_repair *m)
 {
-    settle *s = &m->base;
+    repair *s = &m->base;
     memset(s->wrong, 0, (size_t)s->anatomy->vertex_count);
     return flag_inverted(s, s->skin, m->muscle, s->wrong) + flag_inverted(s, m->muscle, s->bone, s->wrong);
 }
 
-/* Neighbours of flagged vertices are flagged as well. */
-static void widen(muscle_settle *m)
+/* Also flags the neighbours of flagged vertices. */
+static void widen(muscle_repair *m)
 {
-    settle *s = &m->base;
-    memcpy(s->asked, s->wrong, (size_t)s->anatomy->vertex_count);
+    repair *s = &m->base;
+    memcpy(s->active, s->wrong, (size_t)s->anatomy->vertex_count);
     for (int32_t e = 0; e < s->adjacency.edge_count; e++) {
         int32_t p = s->adjacency.edge_vertices[2 * (size_t)e], q = s->adjacency.edge_vertices[2 * (size_t)e + 1];
-        if (s->asked[p]) s->wrong[q] = 1;
-        if (s->asked[q]) s->wrong[p] = 1;
+        if (s->active[p]) s->wrong[q] = 1;
+        if (s->active[q]) s->wrong[p] = 1;
     }
 }
 
-static void even_rounds(muscle_settle *m)
+static void smooth_passes(muscle_repair *m)
 {
     const sup_anatomy *a = m->base.anatomy;
-    for (int32_t round = 0; round < MUSCLE_STEPS && muscle_inverted(m) > 0; round++) {
-        if (round >= MUSCLE_STEPS / 4) widen(m);
-        memcpy(m->before, m->share, (size_t)a->vertex_count * sizeof(double));
-        even_shares(&m->base, m->first, m->neighbours, m->least, m->most, m->before, round >= MUSCLE_STEPS / 2,
-                    m->share);
-        sup_muscle_place(a, m->base.skin, m->base.bone, m->share, m->muscle);
+    for (int32_t pass = 0; pass < MUSCLE_STEPS && muscle_inverted(m) > 0; pass++) {
+        if (pass >= MUSCLE_STEPS / 4) widen(m);
+        memcpy(m->previous, m->fraction, (size_t)a->vertex_count * sizeof(double));
+        smooth_fractions(&m->base, m->first, m->neighbours, m->minimum, m->maximum, m->previous,
+                         pass >= MUSCLE_STEPS / 2, m->fraction);
+        sup_muscle_positions(a, m->base.skin, m->base.bone, m->fraction, m->muscle);
     }
 }
 
-/* Where raising the muscles does not help, lines are halved towards the skin; short ones, in folds where no layer is inside
- * the other, are given up: all layers become one point. */
-static void shorten(muscle_settle *m, const unsigned char *outside, sup_settle_report *report)
+/* If raising the muscles does not help, halves the lines towards the skin; short lines, in folds where no layer can
+ * be inside another, collapse: all layers become one point. */
+static void shorten(muscle_repair *m, const unsigned char *outside, sup_repair_report *report)
 {
-    settle *s = &m->base;
+    repair *s = &m->base;
     for (int32_t v = 0; v < s->anatomy->vertex_count; v++) {
         sup_vec3d p = sup_point(s->skin, v), b = sup_point(s->bone, v);
         double length = sup_v3_distance(p, b);
@@ -314,11 +316,12 @@ static void shorten(muscle_settle *m, const unsigned char *outside, sup_settle_r
         sup_point_set(s->bone, v, length > short_line ? sup_v3_lerp(b, p, 0.5) : p);
         report->closed += length <= short_line;
     }
-    sup_muscle_place(s->anatomy, s->skin, s->bone, m->share, m->muscle);
+    sup_muscle_positions(s->anatomy, s->skin, s->bone, m->fraction, m->muscle);
 }
 
-/* Raises the muscles over bone vertices that are outside them: of the vertex itself and of the triangle that is nearest. */
-static sup_result raise_muscles(muscle_settle *m, const unsigned char *outside, float *positions, sup_error *error)
+/* Raises the muscles above bone vertices outside them: at the vertex itself and at the corners of the nearest
+ * triangle. */
+static sup_result raise_muscles(muscle_repair *m, const unsigned char *outside, float *positions, sup_error *error)
 {
     const sup_anatomy *a = m->base.anatomy;
     sup_bvh tree;
@@ -329,73 +332,74 @@ static sup_result raise_muscles(muscle_settle *m, const unsigned char *outside, 
     for (int32_t v = 0; v < a->vertex_count; v++) {
         if (!outside[v]) continue;
         sup_bvh_nearest near = sup_bvh_closest(&tree, sup_point(m->base.bone, v), INFINITY);
-        int32_t who[4] = {v, v, v, v};
+        int32_t corners[4] = {v, v, v, v};
         for (int k = 0; k < 3 && near.triangle >= 0; k++)
-            who[k + 1] = a->triangles[3 * (size_t)near.triangle + (size_t)k];
+            corners[k + 1] = a->triangles[3 * (size_t)near.triangle + (size_t)k];
         for (int k = 0; k < 4; k++)
-            m->share[who[k]] += 0.3 * (m->most[who[k]] - m->share[who[k]]);
+            m->fraction[corners[k]] += 0.3 * (m->maximum[corners[k]] - m->fraction[corners[k]]);
     }
     sup_bvh_free(&tree);
-    sup_muscle_place(a, m->base.skin, m->base.bone, m->share, m->muscle);
+    sup_muscle_positions(a, m->base.skin, m->base.bone, m->fraction, m->muscle);
     return SUP_OK;
 }
 
-static sup_result settle_crossings(muscle_settle *m, float *positions, sup_settle_report *report, sup_error *error)
+static sup_result repair_crossings(muscle_repair *m, float *positions, sup_repair_report *report, sup_error *error)
 {
-    settle *s = &m->base;
+    repair *s = &m->base;
     sup_result result = SUP_OK;
-    for (int32_t round = 0; result == SUP_OK; round++) {
+    for (int32_t pass = 0; result == SUP_OK; pass++) {
         int32_t under_skin = 0, under_muscle = 0;
-        even_rounds(m);
+        smooth_passes(m);
         result = sup_layer_outside(s->context, s->anatomy, s->skin, m->muscle, s->folded, &under_skin, error);
         if (result == SUP_OK)
-            result = sup_layer_outside(s->context, s->anatomy, m->muscle, s->bone, s->asked, &under_muscle, error);
+            result = sup_layer_outside(s->context, s->anatomy, m->muscle, s->bone, s->active, &under_muscle, error);
         report->crossings = under_skin + under_muscle;
-        if (result != SUP_OK || report->crossings == 0 || round == CROSSING_STEPS) break;
-        if (round >= CROSSING_STEPS / 3) {
+        if (result != SUP_OK || report->crossings == 0 || pass == CROSSING_STEPS) break;
+        if (pass >= CROSSING_STEPS / 3) {
             shorten(m, s->folded, report);
-            shorten(m, s->asked, report);
+            shorten(m, s->active, report);
         }
-        if (under_muscle > 0) result = raise_muscles(m, s->asked, positions, error);
+        if (under_muscle > 0) result = raise_muscles(m, s->active, positions, error);
     }
     report->inverted = muscle_inverted(m);
     return result;
 }
 
-sup_result sup_settle_muscle(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
-                             double *share, double *muscle, sup_settle_report *report, sup_error *error)
+sup_result sup_repair_muscle(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
+                             double *fraction, double *muscle, sup_repair_report *report, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
     size_t n = (size_t)anatomy->vertex_count;
-    muscle_settle m = {
-        .base = {.context = context, .anatomy = anatomy, .skin = skin, .bone = bone}, .share = share, .muscle = muscle};
+    muscle_repair m = {.base = {.context = context, .anatomy = anatomy, .skin = skin, .bone = bone},
+                       .fraction = fraction,
+                       .muscle = muscle};
     float *positions = sup_arena_alloc(&arena, 3 * n, sizeof(float));
     m.base.wrong = sup_arena_alloc(&arena, n, 1);
-    m.base.asked = sup_arena_alloc(&arena, n, 1);
+    m.base.active = sup_arena_alloc(&arena, n, 1);
     m.base.folded = sup_arena_alloc(&arena, n, 1);
-    m.least = sup_arena_alloc(&arena, n, sizeof(double));
-    m.most = sup_arena_alloc(&arena, n, sizeof(double));
-    m.before = sup_arena_alloc(&arena, n, sizeof(double));
+    m.minimum = sup_arena_alloc(&arena, n, sizeof(double));
+    m.maximum = sup_arena_alloc(&arena, n, sizeof(double));
+    m.previous = sup_arena_alloc(&arena, n, sizeof(double));
     m.first = sup_arena_alloc(&arena, n + 1, sizeof(int32_t));
-    m.from = sup_arena_copy(&arena, share, n, sizeof(double));
+    m.from = sup_arena_copy(&arena, fraction, n, sizeof(double));
     sup_result result = SUP_OK;
-    if (positions == NULL || m.base.wrong == NULL || m.base.asked == NULL || m.base.folded == NULL || m.least == NULL ||
-        m.most == NULL || m.before == NULL || m.first == NULL || m.from == NULL)
-        result = sup_fail_memory(error, "the last pass of a fit");
+    if (positions == NULL || m.base.wrong == NULL || m.base.active == NULL || m.base.folded == NULL ||
+        m.minimum == NULL || m.maximum == NULL || m.previous == NULL || m.first == NULL || m.from == NULL)
+        result = sup_fail_memory(error, "the final repair of a fit");
     if (result == SUP_OK)
         result = sup_adjacency_create(&resolved.allocator, anatomy->vertex_count, anatomy->triangle_count,
                                       anatomy->triangles, &m.base.adjacency, error);
     if (result == SUP_OK) {
         m.neighbours = sup_arena_alloc(&arena, 2 * (size_t)m.base.adjacency.edge_count + 1, sizeof(int32_t));
         if (m.neighbours == NULL)
-            result = sup_fail_memory(error, "the last pass of a fit");
+            result = sup_fail_memory(error, "the final repair of a fit");
         else {
             sup_adjacency_neighbours(&m.base.adjacency, m.first, m.neighbours);
-            sup_muscle_range(anatomy, skin, bone, m.least, m.most);
-            result = settle_crossings(&m, positions, report, error);
+            sup_muscle_range(anatomy, skin, bone, m.minimum, m.maximum);
+            result = repair_crossings(&m, positions, report, error);
             for (size_t v = 0; v < n; v++)
-                report->moved += m.share[v] != m.from[v];
+                report->moved += m.fraction[v] != m.from[v];
         }
         sup_adjacency_destroy(&m.base.adjacency);
     }
@@ -403,16 +407,17 @@ sup_result sup_settle_muscle(const sup_context *context, const sup_anatomy *anat
     return result;
 }
 
-sup_result sup_settle_layers(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
-                             double *share, double *muscle, sup_settle_report *report, sup_error *error)
+sup_result sup_repair_layers(const sup_context *context, const sup_anatomy *anatomy, const double *skin, double *bone,
+                             double *fraction, double *muscle, sup_repair_report *report, sup_error *error)
 {
-    sup_result result = sup_settle_muscle(context, anatomy, skin, bone, share, muscle, report, error);
-    for (int32_t turn = 0; turn < MOST_TURNS && result == SUP_OK && report->crossings + report->inverted > 0; turn++) {
-        sup_settle_report again = {0};
-        result = sup_settle_bone(context, anatomy, skin, bone, &again, error);
+    sup_result result = sup_repair_muscle(context, anatomy, skin, bone, fraction, muscle, report, error);
+    for (int32_t repeat = 0; repeat < MAX_REPEATS && result == SUP_OK && report->crossings + report->inverted > 0;
+         repeat++) {
+        sup_repair_report again = {0};
+        result = sup_repair_bone(context, anatomy, skin, bone, &again, error);
         if (result == SUP_OK) {
-            sup_muscle_place(anatomy, skin, bone, share, muscle);
-            result = sup_settle_muscle(context, anatomy, skin, bone, share, muscle, &again, error);
+            sup_muscle_positions(anatomy, skin, bone, fraction, muscle);
+            result = sup_repair_muscle(context, anatomy, skin, bone, fraction, muscle, &again, error);
         }
         report->moved += again.moved;
         report->crossings = again.crossings;

@@ -1,9 +1,9 @@
-/* surface_fit.c - local/global minimisation of bending towards rotated Laplacians plus targets.
+/* surface_fit.c - local/global minimisation of bending energy (rotated Laplacians) plus targets.
  *
  * Based on: [komaritzan2022] eq. 4.1 to 4.3 and 2.17 (bending), solved in the projective framework of section 2.2.
- * Deviations: a cotangent weight is kept within 20 (a corner of 3 degrees) and a Voronoi area above a hundredth of the
- * mean one, so that slivers of the input cannot spoil the system; the global step solves for the change of the positions,
- * which is the same but keeps its accuracy when weights are nine orders apart. */
+ * Deviations: cotangent weights are limited to 20 (a corner of 3 degrees) and Voronoi areas to at least a hundredth
+ * of the mean, so that slivers do not spoil the system; the global step solves for the change of the positions,
+ * which is equivalent but stays accurate when weights differ by nine orders of magnitude. */
 #include "anatomy/surface_fit.h"
 #include "linalg/cholesky.h"
 #include "math/vec3.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 
 static const double cotangent_limit = 20.0;
-static const double area_least_share = 0.01; /* of the mean */
+static const double area_min_fraction = 0.01; /* fraction of the mean */
 
 enum { FIT_GRAIN = 1024 };
 
@@ -24,17 +24,17 @@ struct sup_surface_fit {
     int32_t term_count;
     double *area; /* [size] */
     int32_t *first, *neighbour;
-    double *weight;     /* of an edge of the Laplacian: (K x)_i = sum weight (x_i - x_j) */
-    sup_csr stiffening; /* K^T A^-1 K without fixed rows, and zeros where terms have entries */
+    double *weight;     /* weight of an edge of the Laplacian: (K x)_i = sum weight (x_i - x_j) */
+    sup_csr stiffening; /* K^T A^-1 K without the rows of fixed vertices; zeros where terms have entries */
     sup_csr system;     /* same pattern */
     sup_cholesky *cholesky;
     double bending;
     double *target_weight; /* [size] times A_i */
     double *rest_length;   /* [size] |K x_rest| */
-    double *rest;          /* [3*size] K x_rest, the direction where a vertex has none of its own */
+    double *rest;          /* [3*size] K x_rest, the direction if a vertex has no current one */
     double *local;         /* [3*size] (R_i K x_rest - K x) / A */
     double *change, *term_side, *workspace;
-    const double *positions, *targets; /* of the step that runs */
+    const double *positions, *targets; /* of the current step */
 };
 
 static sup_vec3d at(const double *positions, int32_t vertex)
@@ -43,7 +43,7 @@ static sup_vec3d at(const double *positions, int32_t vertex)
     return sup_v3(p[0], p[1], p[2]);
 }
 
-/* Cotangent at corner k of a triangle, within the limit. */
+/* Cotangent at corner k of a triangle, limited. */
 static double corner_cotangent(const double *positions, const int32_t *t, int k)
 {
     sup_vec3d a = sup_v3_sub(at(positions, t[(k + 1) % 3]), at(positions, t[k]));
@@ -53,7 +53,7 @@ static double corner_cotangent(const double *positions, const int32_t *t, int k)
     return dot / cross;
 }
 
-/* Mixed Voronoi areas: the circumcentre's share, or halves and quarters where it lies outside. */
+/* Mixed Voronoi areas: by the circumcentre, or halves and quarters if it lies outside. */
 static void add_areas(const double *positions, const int32_t *t, const double cotangent[3], double *area)
 {
     sup_vec3d p[3] = {at(positions, t[0]), at(positions, t[1]), at(positions, t[2])};
@@ -88,7 +88,7 @@ static sup_result measure_surface(sup_surface_fit *f, const sup_shape *s, sup_cs
     for (int32_t v = 0; v < f->size; v++)
         mean += f->area[v] / f->size;
     for (int32_t v = 0; v < f->size; v++)
-        f->area[v] = fmax(f->area[v], area_least_share * mean);
+        f->area[v] = fmax(f->area[v], area_min_fraction * mean);
     sup_result result = sup_csr_from_triplets(&f->context, f->size, triplets, count, stiffness, error);
     sup_free(&f->context.allocator, triplets, bytes);
     if (result == SUP_OK && !(mean > 0.0)) {
@@ -129,7 +129,7 @@ static bool is_fixed(const sup_surface_fit *f, int32_t vertex)
     return f->fixed[vertex] != 0;
 }
 
-/* Row i of K and its own entry last, in `columns` and `values`. */
+/* Matrix row i of K, diagonal entry last, in `columns` and `values`. */
 static int32_t laplacian_row(const sup_surface_fit *f, int32_t i, int32_t *columns, double *values)
 {
     int32_t count = 0;
@@ -170,14 +170,14 @@ static sup_result add_term_pattern(const sup_surface_fit *f, const sup_csr *m, s
     return SUP_OK;
 }
 
-/* K^T A^-1 K of the free vertices on the pattern of the whole system. */
+/* K^T A^-1 K of the free vertices, on the pattern of the whole system. */
 static sup_result build_pattern(sup_surface_fit *f, sup_error *error)
 {
-    int32_t most = 0;
+    int32_t max_count = 0;
     for (int32_t i = 0; i < f->size; i++)
-        most = f->first[i + 1] - f->first[i] > most ? f->first[i + 1] - f->first[i] : most;
-    int32_t *columns = sup_arena_alloc(&f->arena, (size_t)most + 1, sizeof *columns);
-    double *values = sup_arena_alloc(&f->arena, (size_t)most + 1, sizeof *values);
+        max_count = f->first[i + 1] - f->first[i] > max_count ? f->first[i + 1] - f->first[i] : max_count;
+    int32_t *columns = sup_arena_alloc(&f->arena, (size_t)max_count + 1, sizeof *columns);
+    double *values = sup_arena_alloc(&f->arena, (size_t)max_count + 1, sizeof *values);
     if (columns == NULL || values == NULL) return sup_fail_memory(error, "a surface to fit");
     sup_array triplets = {.item_size = sizeof(sup_triplet)};
     sup_result result = SUP_OK;
@@ -213,20 +213,21 @@ static sup_result check_def(const sup_surface_fit_def *def, sup_error *error)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.empty", "", "The surface to fit has no triangles.");
     for (int64_t i = 0; i < 3 * (int64_t)s->vertex_count; i++)
         if (!isfinite(s->positions[i]))
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.finite", "", "Vertex %d has no finite position.",
-                            (int)(i / 3));
+            return sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.finite", "",
+                            "Vertex %d has no finite position: repair the mesh.", (int)(i / 3));
     for (int32_t i = 0; i < s->triangle_count; i++) {
         const int32_t *t = s->triangles + 3 * (size_t)i;
         for (int k = 0; k < 3; k++)
             if (t[k] < 0 || t[k] >= s->vertex_count || t[k] == t[(k + 1) % 3])
                 return sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.triangle", "",
-                                "Triangle %d does not have three different corners among the vertices.", (int)i);
+                                "Triangle %d does not have three different, existing vertices: repair the mesh.",
+                                (int)i);
     }
     for (int32_t i = 0; i < def->term_count; i++)
         if (def->terms[i].matrix == NULL || def->terms[i].matrix->size != s->vertex_count ||
             def->terms[i].project == NULL || !sup_csr_well_formed(def->terms[i].matrix))
             return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.term", "",
-                            "Term %d needs a well formed matrix with a row a vertex, and a projection.", (int)i);
+                            "Term %d needs a well-formed matrix with one row per vertex, and a projection.", (int)i);
     return SUP_OK;
 }
 
@@ -314,7 +315,7 @@ void sup_surface_fit_set_rest(sup_surface_fit *f, const double *rest)
     }
 }
 
-/* system += matrix, whose pattern lies inside the system's except at fixed vertices. */
+/* system += matrix, whose pattern is contained in the system's, except at fixed vertices. */
 static void add_matrix(const sup_surface_fit *f, sup_csr *system, const sup_csr *m)
 {
     for (int32_t i = 0; i < f->size; i++) {
@@ -333,7 +334,8 @@ sup_result sup_surface_fit_set_weights(sup_surface_fit *f, double bending, const
                                        sup_error *error)
 {
     if (!(bending >= 0.0) || !isfinite(bending))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.weight", "", "Weights are numbers of at least 0.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.weight", "",
+                        "Weights must be finite numbers of at least 0.");
     f->bending = bending;
     int32_t entries = f->system.first[f->size];
     for (int32_t e = 0; e < entries; e++)
@@ -341,7 +343,8 @@ sup_result sup_surface_fit_set_weights(sup_surface_fit *f, double bending, const
     for (int32_t i = 0; i < f->size; i++) {
         double w = target_weight != NULL ? target_weight[i] : 0.0;
         if (!(w >= 0.0) || !isfinite(w))
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.weight", "", "Weights are numbers of at least 0.");
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.weight", "",
+                            "Weights must be finite numbers of at least 0.");
         f->target_weight[i] = w * f->area[i];
         double *diagonal = &f->system.value[f->system.first[i + 1] - 1];
         *diagonal = is_fixed(f, i) ? 1.0 : *diagonal + f->target_weight[i];
@@ -352,13 +355,13 @@ sup_result sup_surface_fit_set_weights(sup_surface_fit *f, double bending, const
     sup_result result = sup_cholesky_factorise(f->cholesky, &f->system, &why);
     if (result == SUP_ERROR_NUMERIC)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.fit.free", why.where,
-                        "Parts of the surface are held by nothing: give targets, fixed vertices or more weight.");
+                        "Parts of the surface are not constrained: give targets, fixed vertices or larger weights.");
     if (result != SUP_OK && error != NULL) *error = why;
     return result;
 }
 
-/* Local step: rotated rest Laplacians less those of now, over the area. */
-static void local_rows(void *work, int32_t begin, int32_t end, int32_t worker)
+/* Local step: rotated rest Laplacians minus current ones, divided by the area. */
+static void local_step_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
     sup_surface_fit *f = work;
@@ -370,8 +373,8 @@ static void local_rows(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* Minus half the gradient of the energy at the positions, with rotations and projections held. */
-static void gradient_rows(void *work, int32_t begin, int32_t end, int32_t worker)
+/* Minus half the gradient of the energy, with fixed rotations and projections. */
+static void gradient_range(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     SUP_UNUSED(worker);
     sup_surface_fit *f = work;
@@ -398,19 +401,20 @@ static void apply_terms(sup_surface_fit *f, const double *positions)
         f->terms[k].project(f->terms[k].user, positions, f->term_side);
 }
 
-sup_result sup_surface_fit_solve(sup_surface_fit *f, const double *targets, double tolerance, int32_t most,
+sup_result sup_surface_fit_solve(sup_surface_fit *f, const double *targets, double tolerance, int32_t max_count,
                                  double *positions, int32_t *used, sup_error *error)
 {
     if (!f->cholesky->factorised)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.weight", "", "Set weights before solving.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "anatomy.fit.weight", "",
+                        "Call sup_surface_fit_set_weights before solving.");
     int32_t done = 0;
     double moved = INFINITY;
     f->positions = positions;
     f->targets = targets;
-    while (done < most && moved > tolerance) {
+    while (done < max_count && moved > tolerance) {
         apply_terms(f, positions);
-        sup_parallel(&f->context, f->size, FIT_GRAIN, local_rows, f);
-        sup_parallel(&f->context, f->size, FIT_GRAIN, gradient_rows, f);
+        sup_parallel(&f->context, f->size, FIT_GRAIN, local_step_range, f);
+        sup_parallel(&f->context, f->size, FIT_GRAIN, gradient_range, f);
         sup_cholesky_solve(f->cholesky, 3, f->change, f->change, f->workspace);
         moved = 0.0;
         for (int32_t i = 0; i < f->size; i++) {
@@ -421,8 +425,8 @@ sup_result sup_surface_fit_solve(sup_surface_fit *f, const double *targets, doub
         done++;
     }
     if (used != NULL) *used = done;
-    if (!isfinite(moved) && most > 0)
+    if (!isfinite(moved) && max_count > 0)
         return sup_fail(error, SUP_ERROR_NUMERIC, "anatomy.fit.diverged", "",
-                        "The fitted surface went out of all bounds: are the targets finite?");
+                        "The surface fit diverged: check that the targets are finite.");
     return SUP_OK;
 }

@@ -1,4 +1,4 @@
-/* template.c - the volumetric template from skin, bones, muscles and skeleton ([komaritzan2022] 4.2.2). */
+/* template.c - builds the volumetric template from skin, bones, muscles and skeleton ([komaritzan2022] 4.2.2). */
 #include "anatomy/template.h"
 #include "anatomy/bone_surface.h"
 #include "anatomy/enclosure.h"
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Metres, of the wrap: see wrap.h. */
+/* Parameters of the wrap, metres: see wrap.h. */
 static const double wrap_cell = 0.005, wrap_closing = 0.04, wrap_offset = 0.002, wrap_margin = 0.004;
-static const double skin_gap = 0.003;    /* of the skeleton surface from the skin */
-static const double layer_least = 0.001; /* of the muscle surface from the skeleton surface (4.2.2) */
+static const double skin_gap = 0.003;  /* distance of the skeleton surface from the skin, metres */
+static const double min_layer = 0.001; /* distance of the muscle surface from the skeleton surface (4.2.2), metres */
 enum { WRAP_VERTICES = 30000, TRUNK = 0, ARMS = 1, LEGS = 3, GROUP_COUNT = 5, PULLS = 6 };
 
 static double seconds(void)
@@ -23,16 +23,16 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static sup_result tell(const sup_template_build *b, double fraction, const char *stage, sup_error *error)
+static sup_result report_progress(const sup_template_build *b, double fraction, const char *stage, sup_error *error)
 {
     if (b->def->progress == NULL || b->def->progress(b->def->progress_user, (float)fraction, stage)) return SUP_OK;
-    return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "", "The template was cancelled.");
+    return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.cancelled", "", "The creation of the template was cancelled.");
 }
 
-static bool tell_bone(void *user, float fraction, const char *stage)
+static bool report_bone_progress(void *user, float fraction, const char *stage)
 {
     const sup_template_build *b = user;
-    return tell(b, 0.2 + 0.6 * (double)fraction, stage, NULL) == SUP_OK;
+    return report_progress(b, 0.2 + 0.6 * (double)fraction, stage, NULL) == SUP_OK;
 }
 
 static sup_result allocate_maps(sup_template_build *b, sup_error *error)
@@ -75,7 +75,7 @@ static sup_result allocate_maps(sup_template_build *b, sup_error *error)
 
 /* --- The wrap --- */
 
-/* Bones whose gaps are closed together: trunk and head, each arm, each leg. */
+/* Groups of bones whose gaps are closed: trunk and head, each arm, each leg. */
 static int32_t wrap_group(const sup_template_build *b, int32_t joint)
 {
     const sup_anatomy *a = b->anatomy;
@@ -95,14 +95,14 @@ static int32_t wrap_group(const sup_template_build *b, int32_t joint)
     }
 }
 
-/* The triangles of one group of bones; returns how many. */
+/* The triangles of one group of bones; returns their number. */
 static int32_t group_triangles(const sup_template_build *b, int32_t group, int32_t *triangles)
 {
     const sup_anatomy *a = b->anatomy;
     int32_t count = 0;
-    for (int32_t p = 0; p < a->part_count; p++) {
-        if (a->part_is_muscle[p] || wrap_group(b, a->part_joint[p]) != group) continue;
-        int32_t first = a->part_triangle[p], more = a->part_triangle[p + 1] - first;
+    for (int32_t p = 0; p < a->organ_count; p++) {
+        if (a->organ_is_muscle[p] || wrap_group(b, a->organ_joint[p]) != group) continue;
+        int32_t first = a->organ_triangle[p], more = a->organ_triangle[p + 1] - first;
         if (more > 0)
             memcpy(triangles + 3 * (size_t)count, a->detail_triangles + 3 * (size_t)first,
                    3 * (size_t)more * sizeof *triangles);
@@ -138,13 +138,13 @@ static sup_result make_wrap(sup_template_build *b, sup_error *error)
     for (int32_t g = 0; g < count; g++)
         sup_solid_free(&groups[g]);
     if (result != SUP_OK) return result;
-    double *place = sup_arena_alloc(&b->arena, 3 * (size_t)surface.vertex_count + 1, sizeof *place);
+    double *wrap_positions = sup_arena_alloc(&b->arena, 3 * (size_t)surface.vertex_count + 1, sizeof *wrap_positions);
     int32_t *corners =
         sup_arena_copy(&b->arena, surface.triangles, 3 * (size_t)surface.triangle_count + 1, sizeof *corners);
-    if (place != NULL && corners != NULL) {
+    if (wrap_positions != NULL && corners != NULL) {
         for (int32_t v = 0; v < surface.vertex_count; v++)
-            sup_v3_put(place, v, surface.positions[v]);
-        b->wrap = (sup_shape){surface.vertex_count, surface.triangle_count, place, corners};
+            sup_v3_put(wrap_positions, v, surface.positions[v]);
+        b->wrap = (sup_shape){surface.vertex_count, surface.triangle_count, wrap_positions, corners};
     } else {
         result = sup_fail_memory(error, "a template");
     }
@@ -162,13 +162,14 @@ static sup_result find_wrap(sup_template_build *b, sup_error *error)
     if (b->wrap.triangle_count == 0) result = make_wrap(b, error);
     if (result == SUP_OK && b->wrap.triangle_count == 0)
         result = sup_fail(error, SUP_ERROR_DATA, "anatomy.bones.none", "",
-                          "The bones leave nothing inside the skin to wrap.");
+                          "The bones leave no volume inside the skin for a wrap: check that bones and skin have the "
+                          "same unit and position.");
     sup_wrap_topology topology = {0};
     if (result == SUP_OK)
         result = sup_wrap_measure(&b->context, b->wrap.vertex_count, b->wrap.triangle_count, b->wrap.triangles,
                                   &topology, error);
     b->report->wrap_vertices = b->wrap.vertex_count;
-    b->report->wrap_pieces = topology.pieces;
+    b->report->wrap_components = topology.components;
     b->report->wrap_genus = topology.genus;
     b->report->wrap_seconds = seconds() - began;
     return result;
@@ -176,23 +177,23 @@ static sup_result find_wrap(sup_template_build *b, sup_error *error)
 
 /* --- Layers --- */
 
-/* In folds a line may leave the muscle surface elsewhere: the few vertices of the skeleton surface that end outside go back
- * on their lines, to the muscle surface at most. */
+/* In folds a line may leave the muscle surface: the few vertices of the skeleton surface that end outside move back
+ * along their lines, at most to the muscle surface. */
 static sup_result pull_bones_in(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
     sup_shape muscle = {a->vertex_count, a->triangle_count, a->muscle, a->triangles};
     unsigned char *outside = sup_arena_alloc(&b->arena, (size_t)a->vertex_count + 1, 1);
     if (outside == NULL) return sup_fail_memory(error, "a template");
-    for (int round = 0; round < PULLS; round++) {
+    for (int pass = 0; pass < PULLS; pass++) {
         int32_t found = sup_points_outside(&b->context, &muscle, a->vertex_count, a->bone, a->excluded, outside);
         if (found < 0) return sup_fail_memory(error, "a template");
         if (found == 0) break;
         for (int32_t v = 0; v < a->vertex_count; v++) {
             if (!outside[v]) continue;
-            sup_vec3d from = sup_v3_at(a->muscle, v), way = sup_v3_sub(sup_v3_at(a->bone, v), from);
-            double length = sup_v3_length(way), wanted = fmax(layer_least, 0.5 * length);
-            if (length > wanted) sup_v3_put(a->bone, v, sup_v3_madd(from, wanted / length, way));
+            sup_vec3d from = sup_v3_at(a->muscle, v), line = sup_v3_sub(sup_v3_at(a->bone, v), from);
+            double length = sup_v3_length(line), limit = fmax(min_layer, 0.5 * length);
+            if (length > limit) sup_v3_put(a->bone, v, sup_v3_madd(from, limit / length, line));
         }
     }
     return SUP_OK;
@@ -207,7 +208,7 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
                                  .excluded = a->excluded,
                                  .wrap = b->wrap,
                                  .skin_gap = skin_gap,
-                                 .progress = tell_bone,
+                                 .progress = report_bone_progress,
                                  .progress_user = b};
     sup_result result = sup_bone_surface(&b->context, &bone, a->bone, &found, error);
     b->report->iterations = found.iterations;
@@ -215,15 +216,15 @@ static sup_result make_layers(sup_template_build *b, sup_error *error)
     b->report->collision_targets = found.collision_targets;
     b->report->wrap_outside = found.wrap_outside;
     b->report->bone_seconds = seconds() - began;
-    if (result == SUP_OK) result = tell(b, 0.8, "muscle surface", error);
+    if (result == SUP_OK) result = report_progress(b, 0.8, "muscle surface", error);
     if (result != SUP_OK) return result;
     began = seconds();
     sup_muscle_surface_def muscle = {.skin = b->skin,
                                      .bone = a->bone,
                                      .excluded = a->excluded,
-                                     .parts = b->def->parts,
-                                     .part_count = b->def->part_count,
-                                     .least = layer_least};
+                                     .organs = b->def->organs,
+                                     .organ_count = b->def->organ_count,
+                                     .min_distance = min_layer};
     result = sup_muscle_surface(&b->context, &muscle, a->muscle, a->thickness, error);
     if (result == SUP_OK) result = pull_bones_in(b, error);
     b->report->muscle_seconds = seconds() - began;
@@ -267,16 +268,16 @@ static sup_result measure_alignment(sup_template_build *b, sup_error *error)
     return result;
 }
 
-/* Vertices of detailed bones outside the skeleton surface, without the bones of head, hands and feet. */
+/* Number of bone vertices (organs) outside the skeleton surface, without the bones of head, hands and feet. */
 static int32_t details_outside(sup_template_build *b, const sup_shape *bone)
 {
     const sup_anatomy *a = b->anatomy;
     int32_t count = 0;
-    for (int32_t p = 0; p < a->part_count; p++) {
-        int32_t first = a->part_vertex[p], more = a->part_vertex[p + 1] - first;
-        sup_body_role role = a->part_joint[p] >= 0 ? b->roles[a->part_joint[p]] : SUP_BODY_PELVIS;
+    for (int32_t p = 0; p < a->organ_count; p++) {
+        int32_t first = a->organ_vertex[p], more = a->organ_vertex[p + 1] - first;
+        sup_body_role role = a->organ_joint[p] >= 0 ? b->roles[a->organ_joint[p]] : SUP_BODY_PELVIS;
         bool end = role == SUP_BODY_HEAD || role == SUP_BODY_HAND || role == SUP_BODY_FOOT || role == SUP_BODY_TOE;
-        if (a->part_is_muscle[p] || end) continue;
+        if (a->organ_is_muscle[p] || end) continue;
         int32_t found = sup_points_outside(&b->context, bone, more, a->detail + 3 * (size_t)first, NULL, NULL);
         count += found > 0 ? found : 0;
     }
@@ -301,17 +302,17 @@ static sup_result measure_template(sup_template_build *b, sup_error *error)
 
 static sup_result build(sup_template_build *b, sup_error *error)
 {
-    sup_result result = tell(b, 0.0, "checking", error);
+    sup_result result = report_progress(b, 0.0, "checking", error);
     if (result == SUP_OK) result = sup_template_check(&b->context, b->def, error);
     if (result == SUP_OK) result = allocate_maps(b, error);
-    if (result == SUP_OK) result = tell(b, 0.05, "weights", error);
+    if (result == SUP_OK) result = report_progress(b, 0.05, "weights", error);
     if (result == SUP_OK) result = sup_template_rig(b, error);
-    if (result == SUP_OK) result = sup_template_iron(b, error);
-    if (result == SUP_OK) result = sup_template_parts(b, error);
-    if (result == SUP_OK) result = tell(b, 0.1, "wrap of the bones", error);
+    if (result == SUP_OK) result = sup_template_smooth_folds(b, error);
+    if (result == SUP_OK) result = sup_template_organs(b, error);
+    if (result == SUP_OK) result = report_progress(b, 0.1, "wrap of the bones", error);
     if (result == SUP_OK) result = find_wrap(b, error);
     if (result == SUP_OK) result = make_layers(b, error);
-    if (result == SUP_OK) result = tell(b, 0.95, "measuring", error);
+    if (result == SUP_OK) result = report_progress(b, 0.95, "measuring", error);
     if (result == SUP_OK) {
         sup_template_maps(b);
         result = measure_template(b, error);
@@ -323,10 +324,11 @@ sup_result sup_anatomy_create(const sup_context *context, const sup_anatomy_def 
                               sup_anatomy_report *report, sup_error *error)
 {
     if (def == NULL || anatomy == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "", "A template needs a def and a place.");
-    sup_anatomy_report unread;
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "argument.null", "",
+                        "sup_anatomy_create needs a sup_anatomy_def and a pointer to the template.");
+    sup_anatomy_report unused_report;
     sup_template_build b = {
-        .context = sup_context_resolve(context), .def = def, .report = report != NULL ? report : &unread};
+        .context = sup_context_resolve(context), .def = def, .report = report != NULL ? report : &unused_report};
     memset(b.report, 0, sizeof *b.report);
     struct sup_anatomy_storage *storage = sup_anatomy_storage_create(&b.context);
     b.anatomy = storage != NULL ? sup_arena_alloc(&storage->arena, 1, sizeof *b.anatomy) : NULL;

@@ -1,4 +1,4 @@
-/* template_check.h (internal) - whether a template can be made of what was given. */
+/* template_check.h (internal) - checks the input of a template. */
 #ifndef SUP_ANATOMY_TEMPLATE_CHECK_H
 #define SUP_ANATOMY_TEMPLATE_CHECK_H
 

@@ -1,27 +1,31 @@
-/* template_maps.c - detailed parts with their joints, and the maps on the triangulation: groups, regions, crotch, and what
- * holds the skeleton surface. The thesis paints them by hand once; here they come from weights and places. */
+/* template_maps.c - organs with their joints, and the maps on the triangulation: groups, regions, crotch, and the
+ * joints that hold the skeleton surface. The thesis paints them by hand; here they are computed from weights and
+ * positions. */
 #include "anatomy/bone_surface.h"
 #include "anatomy/template.h"
 
 #include <math.h>
 
-static const double slide_share = 0.12;    /* of a bone's length around its joints, where the skeleton surface slides */
-static const double shoulder_share = 0.75; /* of the shoulders' half distance: farther out is shoulder, not chest */
-static const double crotch_reach = 0.3;    /* of the distance between the hips, around the middle below the pelvis */
+/* fraction of a bone's length around its joints in which the skeleton surface slides */
+static const double slide_fraction = 0.12;
+/* fraction of half the distance between the shoulders: farther out is shoulder, not chest */
+static const double shoulder_fraction = 0.75;
+/* fraction of the distance between the hips, around the middle below the pelvis */
+static const double crotch_reach = 0.3;
 
 static sup_vec3d joint_at(const sup_anatomy *a, int32_t joint)
 {
     return sup_v3_at(a->joints, joint);
 }
 
-/* --- Parts --- */
+/* --- Organs --- */
 
-/* The joint whose bone, from it to the mean of its children, is nearest to the middle of a part. */
+/* The joint whose bone, from the joint to the mean of its children, is nearest to the centre of an organ. */
 static int32_t nearest_joint(const sup_template_build *b, const sup_shape *shape)
 {
     const sup_rig *rig = b->rig;
     int32_t best = 0, step = shape->vertex_count / 64 + 1;
-    double least = INFINITY;
+    double nearest = INFINITY;
     for (int32_t j = 0; j < rig->joint_count; j++) {
         if (rig->joint_node[j] >= b->anatomy->joint_count) continue;
         sup_vec3d head = sup_v3_load(rig->bone_head + 3 * (size_t)j),
@@ -31,59 +35,59 @@ static int32_t nearest_joint(const sup_template_build *b, const sup_shape *shape
             sup_vec3d p = sup_v3_at(shape->positions, v);
             sum += sup_v3_distance(p, sup_v3_lerp(head, tail, sup_v3_segment_parameter(p, head, tail)));
         }
-        if (sum >= least) continue;
-        least = sum;
+        if (sum >= nearest) continue;
+        nearest = sum;
         best = rig->joint_node[j];
     }
     return best;
 }
 
-static sup_result allocate_parts(sup_anatomy *a, int64_t vertices, int64_t triangles, sup_error *error)
+static sup_result allocate_organs(sup_anatomy *a, int64_t vertices, int64_t triangles, sup_error *error)
 {
     sup_arena *arena = &a->storage->arena;
-    size_t parts = (size_t)a->part_count;
-    a->part_names = sup_arena_alloc(arena, parts + 1, sizeof *a->part_names);
-    a->part_is_muscle = sup_arena_alloc(arena, parts + 1, 1);
-    a->part_joint = sup_arena_alloc(arena, parts + 1, sizeof *a->part_joint);
-    a->part_vertex = sup_arena_alloc(arena, parts + 1, sizeof *a->part_vertex);
-    a->part_triangle = sup_arena_alloc(arena, parts + 1, sizeof *a->part_triangle);
+    size_t organs = (size_t)a->organ_count;
+    a->organ_names = sup_arena_alloc(arena, organs + 1, sizeof *a->organ_names);
+    a->organ_is_muscle = sup_arena_alloc(arena, organs + 1, 1);
+    a->organ_joint = sup_arena_alloc(arena, organs + 1, sizeof *a->organ_joint);
+    a->organ_vertex = sup_arena_alloc(arena, organs + 1, sizeof *a->organ_vertex);
+    a->organ_triangle = sup_arena_alloc(arena, organs + 1, sizeof *a->organ_triangle);
     a->detail = sup_arena_alloc(arena, 3 * (size_t)vertices + 1, sizeof *a->detail);
     a->detail_triangles = sup_arena_alloc(arena, 3 * (size_t)triangles + 1, sizeof *a->detail_triangles);
-    if (a->part_names == NULL || a->part_is_muscle == NULL || a->part_joint == NULL || a->part_vertex == NULL ||
-        a->part_triangle == NULL || a->detail == NULL || a->detail_triangles == NULL)
+    if (a->organ_names == NULL || a->organ_is_muscle == NULL || a->organ_joint == NULL || a->organ_vertex == NULL ||
+        a->organ_triangle == NULL || a->detail == NULL || a->detail_triangles == NULL)
         return sup_fail_memory(error, "a template");
     return SUP_OK;
 }
 
-sup_result sup_template_parts(sup_template_build *b, sup_error *error)
+sup_result sup_template_organs(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
     int64_t vertices = 0, triangles = 0;
-    a->part_count = b->def->part_count;
-    for (int32_t p = 0; p < a->part_count; p++) {
-        vertices += b->def->parts[p].shape.vertex_count;
-        triangles += b->def->parts[p].shape.triangle_count;
+    a->organ_count = b->def->organ_count;
+    for (int32_t p = 0; p < a->organ_count; p++) {
+        vertices += b->def->organs[p].shape.vertex_count;
+        triangles += b->def->organs[p].shape.triangle_count;
     }
     if (vertices > INT32_MAX / 8 || triangles > INT32_MAX / 8)
-        return sup_fail(error, SUP_ERROR_DATA, "anatomy.parts.large", "",
-                        "The detailed meshes have too many vertices.");
-    sup_result result = allocate_parts(a, vertices, triangles, error);
+        return sup_fail(error, SUP_ERROR_DATA, "anatomy.organs.large", "",
+                        "The organs have too many vertices or triangles: decimate them.");
+    sup_result result = allocate_organs(a, vertices, triangles, error);
     int32_t v = 0, t = 0;
-    for (int32_t p = 0; p < a->part_count && result == SUP_OK; p++) {
-        const sup_anatomy_organ *part = &b->def->parts[p];
-        const sup_shape *s = &part->shape;
-        a->part_names[p] = sup_arena_string(&a->storage->arena, part->name);
-        if (a->part_names[p] == NULL) return sup_fail_memory(error, "a template");
-        a->part_is_muscle[p] = part->is_muscle;
-        a->part_joint[p] = part->is_muscle ? -1 : part->joint >= 0 ? part->joint : nearest_joint(b, s);
+    for (int32_t p = 0; p < a->organ_count && result == SUP_OK; p++) {
+        const sup_anatomy_organ *organ = &b->def->organs[p];
+        const sup_shape *s = &organ->shape;
+        a->organ_names[p] = sup_arena_string(&a->storage->arena, organ->name);
+        if (a->organ_names[p] == NULL) return sup_fail_memory(error, "a template");
+        a->organ_is_muscle[p] = organ->is_muscle;
+        a->organ_joint[p] = organ->is_muscle ? -1 : organ->joint >= 0 ? organ->joint : nearest_joint(b, s);
         if (s->vertex_count > 0)
             memcpy(a->detail + 3 * (size_t)v, s->positions, 3 * (size_t)s->vertex_count * sizeof(double));
         for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
             a->detail_triangles[3 * (size_t)t + i] = v + s->triangles[i];
         v += s->vertex_count;
         t += s->triangle_count;
-        a->part_vertex[p + 1] = v;
-        a->part_triangle[p + 1] = t;
+        a->organ_vertex[p + 1] = v;
+        a->organ_triangle[p + 1] = t;
     }
     a->detail_vertex_count = v;
     a->detail_triangle_count = t;
@@ -93,9 +97,9 @@ sup_result sup_template_parts(sup_template_build *b, sup_error *error)
 /* --- Maps --- */
 
 typedef struct body_frame {
-    sup_vec3d hips, neck; /* the trunk from below to above */
-    sup_vec3d hip[2];     /* by x: less, more */
-    double shoulder;      /* half of the distance between the shoulders, along x */
+    sup_vec3d hips, neck; /* axis of the trunk, from bottom to top */
+    sup_vec3d hip[2];     /* along x: lower, higher */
+    double shoulder;      /* half the distance between the shoulders, along x */
 } body_frame;
 
 static body_frame find_frame(const sup_template_build *b)
@@ -127,7 +131,7 @@ static body_frame find_frame(const sup_template_build *b)
 }
 
 /* 0 at the hips, 1 at the neck. */
-static double height_share(const body_frame *f, sup_vec3d p)
+static double height_fraction(const body_frame *f, sup_vec3d p)
 {
     double whole = f->neck.y - f->hips.y;
     return fabs(whole) > 1e-9 ? (p.y - f->hips.y) / whole : 0.0;
@@ -135,13 +139,13 @@ static double height_share(const body_frame *f, sup_vec3d p)
 
 static bool is_in_front(const body_frame *f, sup_vec3d p)
 {
-    double share = fmax(0.0, fmin(1.0, height_share(f, p)));
-    return p.z > sup_v3_lerp(f->hips, f->neck, share).z;
+    double fraction = fmax(0.0, fmin(1.0, height_fraction(f, p)));
+    return p.z > sup_v3_lerp(f->hips, f->neck, fraction).z;
 }
 
 static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_vec3d p)
 {
-    double height = height_share(f, p);
+    double height = height_fraction(f, p);
     switch (role) {
     case SUP_BODY_UPPER_LEG:
         return SUP_GROUP_UPPER_LEG;
@@ -151,8 +155,8 @@ static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_ve
         return SUP_GROUP_UPPER_ARM;
     case SUP_BODY_FOREARM:
         return SUP_GROUP_LOWER_ARM;
-    case SUP_BODY_CLAVICLE: /* collar bones move the upper chest and back as well */
-        if (fabs(p.x - f->hips.x) > shoulder_share * f->shoulder) return SUP_GROUP_SHOULDER;
+    case SUP_BODY_CLAVICLE: /* clavicles also move the upper chest and back */
+        if (fabs(p.x - f->hips.x) > shoulder_fraction * f->shoulder) return SUP_GROUP_SHOULDER;
         return is_in_front(f, p) ? SUP_GROUP_CHEST : SUP_GROUP_BACK;
     case SUP_BODY_PELVIS:
     case SUP_BODY_SPINE:
@@ -181,7 +185,7 @@ static sup_body_region region_of(const body_frame *f, sup_body_role role, sup_ve
     case SUP_BODY_CLAVICLE:
         return SUP_REGION_CHEST;
     default:
-        return height_share(f, p) > 0.55 ? SUP_REGION_CHEST : SUP_REGION_BELLY;
+        return height_fraction(f, p) > 0.55 ? SUP_REGION_CHEST : SUP_REGION_BELLY;
     }
 }
 
@@ -194,12 +198,12 @@ static bool is_crotch(const body_frame *f, sup_body_role role, sup_vec3d p)
     return trunk && fabs(p.x - middle) < crotch_reach * width && p.y < level && p.y > level - width;
 }
 
-/* The joint that holds the skeleton surface at a vertex: that of the nearest bone; none near other joints' bones and in
- * the belly, between rib cage and pelvis. */
-static int32_t holder_of(const sup_template_build *b, const body_frame *f, int32_t v, sup_body_role role)
+/* The joint that holds the skeleton surface at a vertex: the joint of the nearest bone; -1 near the bones of other
+ * joints, and in the belly between rib cage and pelvis. */
+static int32_t holding_joint(const sup_template_build *b, const body_frame *f, int32_t v, sup_body_role role)
 {
     const sup_anatomy *a = b->anatomy;
-    double weight, height = height_share(f, sup_v3_at(a->skin, v));
+    double weight, height = height_fraction(f, sup_v3_at(a->skin, v));
     int32_t joint = sup_template_joint(a, v, &weight);
     bool trunk = role == SUP_BODY_PELVIS || role == SUP_BODY_SPINE;
     if (a->excluded[v]) return joint;
@@ -211,7 +215,7 @@ static int32_t holder_of(const sup_template_build *b, const body_frame *f, int32
         sup_vec3d tail = sup_v3_load(b->rig->bone_tail + 3 * (size_t)j);
         double along = sup_v3_segment_parameter(sup_v3_at(a->bone, v), head, tail);
         bool limb = role >= SUP_BODY_UPPER_ARM && role != SUP_BODY_HAND && role != SUP_BODY_FOOT;
-        if (limb && (along < slide_share || along > 1.0 - slide_share)) return -1;
+        if (limb && (along < slide_fraction || along > 1.0 - slide_fraction)) return -1;
     }
     return joint;
 }
@@ -226,6 +230,6 @@ void sup_template_maps(sup_template_build *b)
         a->group[v] = (unsigned char)(a->excluded[v] ? SUP_GROUP_NONE : group_of(&f, role, p));
         a->region[v] = (unsigned char)region_of(&f, role, p);
         a->crotch[v] = !a->excluded[v] && is_crotch(&f, role, p);
-        a->bone_joint[v] = holder_of(b, &f, v, role);
+        a->bone_joint[v] = holding_joint(b, &f, v, role);
     }
 }

@@ -1,11 +1,11 @@
-/* template_rig.c - the skeleton of a template, weights of its skin on it, and the parts that have no layers. */
+/* template_rig.c - the skeleton of a template, the weights of its skin, and the vertices without layers. */
 #include "anatomy/template.h"
 #include "geometry/adjacency.h"
 #include "math/vec3.h"
 
 #include <math.h>
 
-static sup_vec3d joint_place(const sup_template_build *b, int32_t joint)
+static sup_vec3d joint_position(const sup_template_build *b, int32_t joint)
 {
     const double *p = b->def->joints.positions + 3 * (size_t)joint;
     return sup_v3(p[0], p[1], p[2]);
@@ -22,9 +22,9 @@ static void fill_skeleton(const sup_template_build *b, sup_node *nodes, sup_bone
 {
     const sup_joints *joints = &b->def->joints;
     for (int32_t j = 0; j < joints->count; j++) {
-        sup_vec3d at = joint_place(b, j);
+        sup_vec3d at = joint_position(b, j);
         int32_t parent = joints->parents[j];
-        sup_vec3d from = parent >= 0 ? joint_place(b, parent) : sup_v3(0.0, 0.0, 0.0);
+        sup_vec3d from = parent >= 0 ? joint_position(b, parent) : sup_v3(0.0, 0.0, 0.0);
         nodes[j] = (sup_node){joints->names[j], parent, moved_by(sup_v3_sub(at, from)), true};
         bones[j].node = j;
         bones[j].inverse_bind = (sup_mat34){{1, 0, 0, (float)-at.x, 0, 1, 0, (float)-at.y, 0, 0, 1, (float)-at.z}};
@@ -48,7 +48,8 @@ static sup_result make_character(sup_template_build *b, sup_error *error)
     for (int32_t i = 0; i < total; i++)
         weights[i] = (float)d->influence_weight[i];
     sup_skin skin = {"skin", 0, d->joints.count};
-    sup_primitive part = {"skin", d->joints.count, 0, 0, 0, -1, 0, d->skin.vertex_count, 0, d->skin.triangle_count};
+    sup_primitive primitive = {"skin", d->joints.count,       0, 0, 0, -1, 0, d->skin.vertex_count,
+                               0,      d->skin.triangle_count};
     sup_character source = {.name = "template",
                             .unit_metres = 1.0f,
                             .node_count = d->joints.count + 1,
@@ -58,7 +59,7 @@ static sup_result make_character(sup_template_build *b, sup_error *error)
                             .skin_count = 1,
                             .skins = &skin,
                             .primitive_count = 1,
-                            .primitives = &part,
+                            .primitives = &primitive,
                             .vertex_count = d->skin.vertex_count,
                             .positions = b->skin_floats,
                             .triangle_count = d->skin.triangle_count,
@@ -88,7 +89,7 @@ static sup_result copy_weights(sup_template_build *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Whether one of the words, commas between, is in the name; case does not matter. */
+/* Whether the name contains one of the comma-separated words; ignores case. */
 static bool has_word(const char *words, const char *name)
 {
     while (*words != 0) {
@@ -116,35 +117,36 @@ static void mark_joints(const sup_template_build *b, unsigned char *out)
     }
 }
 
-/* Of the vertices with layers only the largest connected piece: the inside of a mouth is part of the head, whatever its
- * weights say. */
+/* Keeps only the largest connected component of the vertices with layers: the inside of a mouth belongs to the head,
+ * whatever its weights are. */
 static sup_result drop_islands(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
     size_t n = (size_t)a->vertex_count, triangles = 0;
     int32_t *kept = sup_arena_alloc(&b->arena, 3 * (size_t)a->triangle_count + 1, sizeof *kept);
-    int32_t *piece = sup_arena_alloc(&b->arena, n + 1, sizeof *piece);
+    int32_t *component = sup_arena_alloc(&b->arena, n + 1, sizeof *component);
     int32_t *size = sup_arena_alloc(&b->arena, n + 1, sizeof *size);
-    if (kept == NULL || piece == NULL || size == NULL) return sup_fail_memory(error, "a template");
+    if (kept == NULL || component == NULL || size == NULL) return sup_fail_memory(error, "a template");
     for (int32_t t = 0; t < a->triangle_count; t++) {
         const int32_t *c = a->triangles + 3 * (size_t)t;
         if (!a->excluded[c[0]] && !a->excluded[c[1]] && !a->excluded[c[2]])
             memcpy(kept + 3 * triangles++, c, 3 * sizeof *c);
     }
-    int32_t pieces = sup_mesh_components(a->vertex_count, (int32_t)triangles, kept, piece), largest = 0;
+    int32_t component_count = sup_mesh_components(a->vertex_count, (int32_t)triangles, kept, component), largest = 0;
     for (size_t v = 0; v < n; v++)
-        if (piece[v] >= 0) size[piece[v]]++;
-    for (int32_t i = 1; i < pieces; i++)
+        if (component[v] >= 0) size[component[v]]++;
+    for (int32_t i = 1; i < component_count; i++)
         if (size[i] > size[largest]) largest = i;
     for (size_t v = 0; v < n; v++)
-        if (piece[v] != largest) a->excluded[v] = 1;
-    if (pieces == 0 || size[largest] < 4)
+        if (component[v] != largest) a->excluded[v] = 1;
+    if (component_count == 0 || size[largest] < 4)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.excluded", "",
-                        "All of the skin is left without layers: give other words with --exclude.");
+                        "All of the skin is excluded from the layers: use other words in --exclude.");
     return SUP_OK;
 }
 
-/* Ears, chin and mouth, which necks often move: about the head's joint and above, or in front of it and not far below. */
+/* Ears, chin and mouth, which the neck often moves: near the head's joint and above, or in front of it and slightly
+ * below. */
 static bool is_face(const sup_template_build *b, const double head[3], double height, int32_t v)
 {
     const double *p = b->anatomy->skin + 3 * (size_t)v;
@@ -153,7 +155,7 @@ static bool is_face(const sup_template_build *b, const double head[3], double he
     return p[1] > head[1] - 0.02 * height || (p[1] > head[1] - 0.05 * height && p[2] > head[2] + 0.03 * height);
 }
 
-/* Where excluded joints have half of the weight; and the face, unless the caller chose the joints. */
+/* Vertices with half of their weight on excluded joints; and the face, unless the caller chose the joints. */
 static sup_result mark_excluded(sup_template_build *b, unsigned char *out, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
@@ -171,7 +173,7 @@ static sup_result mark_excluded(sup_template_build *b, unsigned char *out, sup_e
         for (int32_t i = a->influence_first[v]; i < a->influence_first[v + 1]; i++)
             weight += out[a->influence_joint[i]] ? a->influence_weight[i] : 0.0;
         sup_body_role role = b->roles[sup_template_joint(a, v, NULL)];
-        bool toes = role == SUP_BODY_FOOT || role == SUP_BODY_TOE; /* also what is between them */
+        bool toes = role == SUP_BODY_FOOT || role == SUP_BODY_TOE; /* also the joints between them */
         bool given = b->def->excluded != NULL && b->def->excluded[v] != 0;
         a->excluded[v] = weight > (toes ? 0.15 : 0.5) || given || is_face(b, head, high - low, v);
     }

@@ -1,32 +1,32 @@
-/* template_smooth_folds.c - folds of the skin that no layer can lie under: navels, nipples, triangles without a height.
+/* template_smooth_folds.c - smooths skin folds that no layer can lie below: navel, nipples, sliver triangles.
  *
- * A prism below a triangle that faces away from the skin around it is turned over wherever the inner layer is. The few
- * vertices of such triangles are smoothed; how many and how far is reported. */
+ * The prism below a triangle that faces away from the skin around it is inverted for any inner layer. The few
+ * vertices of such triangles are smoothed; their number and largest displacement are reported. */
 #include "anatomy/bone_surface.h"
 #include "anatomy/template.h"
 #include "geometry/normals.h"
 
 #include <math.h>
 
-enum { ROUNDS = 60, NORMAL_ROUNDS = 4 };
-static const double least_facing = 0.35; /* cosine of a triangle with the smooth normal there */
-static const double least_height = 0.04; /* of a triangle, of its longest edge */
+enum { PASSES = 60, NORMAL_PASSES = 4 };
+static const double min_facing = 0.35; /* minimum cosine of a triangle's normal with the smooth normal */
+static const double min_height = 0.04; /* minimum height of a triangle, as a fraction of its longest edge */
 
-typedef struct iron_state {
+typedef struct fold_state {
     sup_anatomy *a;
     int32_t *first, *neighbours;
     float *floats;
     double *normals, *scratch;
     unsigned char *moving;
-} iron_state;
+} fold_state;
 
-static void smooth_normals(iron_state *s)
+static void smooth_normals(fold_state *s)
 {
     const sup_anatomy *a = s->a;
     for (size_t i = 0; i < 3 * (size_t)a->vertex_count; i++)
         s->floats[i] = (float)a->skin[i];
     sup_vertex_normals(a->vertex_count, s->floats, a->triangle_count, a->triangles, NULL, s->normals);
-    for (int round = 0; round < NORMAL_ROUNDS; round++) {
+    for (int pass = 0; pass < NORMAL_PASSES; pass++) {
         memcpy(s->scratch, s->normals, 3 * (size_t)a->vertex_count * sizeof *s->scratch);
         for (int32_t v = 0; v < a->vertex_count; v++) {
             sup_vec3d own = sup_v3_at(s->scratch, v), sum = own;
@@ -37,7 +37,7 @@ static void smooth_normals(iron_state *s)
     }
 }
 
-static bool is_folded(const iron_state *s, const int32_t *c)
+static bool is_folded(const fold_state *s, const int32_t *c)
 {
     const double *skin = s->a->skin;
     sup_vec3d p[3] = {sup_v3_at(skin, c[0]), sup_v3_at(skin, c[1]), sup_v3_at(skin, c[2])};
@@ -47,11 +47,11 @@ static bool is_folded(const iron_state *s, const int32_t *c)
     double area = sup_v3_length(cross), longest = 0.0;
     for (int k = 0; k < 3; k++)
         longest = fmax(longest, sup_v3_distance(p[k], p[(k + 1) % 3]));
-    return sup_v3_dot(cross, around) < least_facing * area * sup_v3_length(around) ||
-           area < least_height * longest * longest;
+    return sup_v3_dot(cross, around) < min_facing * area * sup_v3_length(around) ||
+           area < min_height * longest * longest;
 }
 
-static int32_t mark_folds(iron_state *s)
+static int32_t mark_folds(fold_state *s)
 {
     const sup_anatomy *a = s->a;
     int32_t count = 0;
@@ -67,10 +67,10 @@ static int32_t mark_folds(iron_state *s)
     return count;
 }
 
-static void iron(sup_template_build *b, iron_state *s)
+static void smooth_folds(sup_template_build *b, fold_state *s)
 {
     sup_anatomy *a = b->anatomy;
-    for (int round = 0; round < ROUNDS && mark_folds(s) > 0; round++) {
+    for (int pass = 0; pass < PASSES && mark_folds(s) > 0; pass++) {
         memcpy(s->scratch, a->skin, 3 * (size_t)a->vertex_count * sizeof *s->scratch);
         for (int32_t v = 0; v < a->vertex_count; v++) {
             bool near = s->moving[v];
@@ -86,12 +86,12 @@ static void iron(sup_template_build *b, iron_state *s)
     }
     for (int32_t v = 0; v < a->vertex_count; v++) {
         double moved = sup_v3_distance(sup_v3_at(a->skin, v), sup_v3_at(b->def->skin.positions, v));
-        b->report->ironed += moved > 0.0;
-        b->report->ironed_most = fmax(b->report->ironed_most, moved);
+        b->report->smoothed_vertices += moved > 0.0;
+        b->report->smoothed_max = fmax(b->report->smoothed_max, moved);
     }
 }
 
-sup_result sup_template_iron(sup_template_build *b, sup_error *error)
+sup_result sup_template_smooth_folds(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
     size_t n = (size_t)a->vertex_count;
@@ -99,7 +99,7 @@ sup_result sup_template_iron(sup_template_build *b, sup_error *error)
     sup_result result = sup_adjacency_create(&b->context.allocator, a->vertex_count, a->triangle_count, a->triangles,
                                              &adjacency, error);
     if (result != SUP_OK) return result;
-    iron_state s = {.a = a};
+    fold_state s = {.a = a};
     s.first = sup_arena_alloc(&b->arena, n + 2, sizeof *s.first);
     s.neighbours = sup_arena_alloc(&b->arena, 2 * (size_t)adjacency.edge_count + 1, sizeof *s.neighbours);
     s.floats = sup_arena_alloc(&b->arena, 3 * n + 1, sizeof *s.floats);
@@ -111,7 +111,7 @@ sup_result sup_template_iron(sup_template_build *b, sup_error *error)
         result = sup_fail_memory(error, "a template");
     } else {
         sup_adjacency_neighbours(&adjacency, s.first, s.neighbours);
-        iron(b, &s);
+        smooth_folds(b, &s);
         for (size_t i = 0; i < 3 * n; i++)
             b->skin_floats[i] = (float)a->skin[i];
         b->skin = (sup_shape){a->vertex_count, a->triangle_count, a->skin, a->triangles};

@@ -1,9 +1,10 @@
-/* warp.c - space warp by triharmonic radial functions.
+/* warp.c - space deformation by triharmonic radial basis functions.
  *
  * Based on: [komaritzan2022] eq. 4.15, after [botsch2005]: d(x) = sum w_j |x - c_j|^3 + a x + b, interpolating.
- * Deviation: the thesis factorises the indefinite (n+4) x (n+4) system by LU. phi(r) = r^3 is positive definite on weights
- * that are orthogonal to linear functions, so four reflections take those out and the rest has a Cholesky factor, at half
- * the work: with P = Q [0; R], Q^T Phi Q has its leading (n-4)^2 block positive definite. Same result. */
+ * Deviation: the thesis factorises the indefinite (n+4) x (n+4) system by LU. phi(r) = r^3 is positive definite on
+ * weights that are orthogonal to linear functions, so four Householder reflections eliminate these, and the rest has
+ * a Cholesky factor, at half the cost: with P = Q [0; R], Q^T Phi Q has a positive definite leading (n-4)^2 block.
+ * Same result. */
 #include "anatomy/warp.h"
 
 #include "linalg/dense.h"
@@ -24,7 +25,7 @@ struct sup_warp {
     double *weights;               /* [count*4] w_j */
     double *reflectors;            /* [LINEAR][count] unit vectors of the reflections I - 2 v v^T */
     double linear[LINEAR][3];      /* b, then a by rows of x, y, z */
-    double corner[LINEAR][LINEAR]; /* R, of the last rows of Q^T P */
+    double corner[LINEAR][LINEAR]; /* R, from the last rows of Q^T P */
     double *scratch;               /* [count*3] */
     sup_dense factor;
     sup_warp_sum_fn *sum;
@@ -51,7 +52,7 @@ int32_t sup_warp_sample(int32_t point_count, const double *points, int32_t count
     return made;
 }
 
-/* Reflections that turn the columns of P = (1, x, y, z) into their last rows, and those rows. */
+/* Householder reflections that map the columns of P = (1, x, y, z) to their last rows, and those rows. */
 static bool reflect_polynomial(sup_warp *warp)
 {
     int32_t n = warp->count;
@@ -130,7 +131,7 @@ static sup_result build_factor(sup_warp *warp, sup_error *error)
     result = sup_dense_factorise(&warp->factor, n - LINEAR, error);
     if (result == SUP_ERROR_NUMERIC)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.warp.double", "",
-                        "Two of the warp's %d centres are in one place: give each place one centre.", (int)n);
+                        "Two of the warp's %d centres coincide: use each position once.", (int)n);
     return result;
 }
 
@@ -138,8 +139,7 @@ static sup_result flat(sup_error *error)
 {
     return sup_fail(
         error, SUP_ERROR_DATA, "anatomy.warp.flat", "",
-        "A warp needs at least four centres that are not in one plane: check that the template's layers are "
-        "surfaces in space.");
+        "A warp needs at least four centres that are not in one plane: check that the template's layers are not flat.");
 }
 
 static void normalise_centres(sup_warp *warp, const double *centres)
@@ -167,7 +167,7 @@ sup_result sup_warp_create(const sup_context *context, int32_t count, const doub
     if (count < LINEAR) return flat(error);
     for (size_t i = 0; i < 3 * (size_t)count; i++)
         if (!isfinite(centres[i]))
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.warp.finite", "", "A centre of the warp is not a number.");
+            return sup_fail(error, SUP_ERROR_DATA, "anatomy.warp.finite", "", "A centre of the warp is not finite.");
     sup_context resolved = sup_context_resolve(context);
     sup_warp *made = sup_alloc_zero(&resolved.allocator, sizeof *made);
     if (made == NULL) return sup_fail_memory(error, "a warp");
@@ -222,13 +222,14 @@ sup_result sup_warp_set(sup_warp *warp, const double *displacements, sup_error *
     for (size_t i = 0; i < 3 * (size_t)n; i++) {
         if (!isfinite(displacements[i]))
             return sup_fail(error, SUP_ERROR_DATA, "anatomy.warp.finite", "",
-                            "A displacement of the warp is not a number.");
+                            "A displacement of the warp is not finite.");
         x[i] = displacements[i];
     }
     for (int32_t k = 0; k < LINEAR; k++)
         reflect_vectors(warp->reflectors + (size_t)k * (size_t)n, n, x);
     sup_dense_forward3(&warp->factor, m, x);
-    for (int32_t k = 0; k < LINEAR; k++) /* R is upper triangular in its own order: from its last column up */
+    /* R is upper triangular in its own order: back substitution from its last column */
+    for (int32_t k = 0; k < LINEAR; k++)
         for (int32_t q = 0; q < 3; q++) {
             int32_t column = LINEAR - 1 - k;
             double sum = x[3 * (size_t)(n - 1 - column) + (size_t)q];
@@ -253,7 +254,7 @@ typedef struct apply_work {
     double *points;
 } apply_work;
 
-static void apply_piece(void *user, int32_t begin, int32_t end, int32_t worker)
+static void apply_range(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const apply_work *work = user;
     const sup_warp *warp = work->warp;
@@ -281,5 +282,5 @@ static void apply_piece(void *user, int32_t begin, int32_t end, int32_t worker)
 void sup_warp_apply(const sup_warp *warp, int32_t point_count, double *points)
 {
     apply_work work = {warp, point_count, points};
-    sup_parallel(&warp->context, (point_count + 7) / 8, 32, apply_piece, &work);
+    sup_parallel(&warp->context, (point_count + 7) / 8, 32, apply_range, &work);
 }

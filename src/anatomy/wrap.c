@@ -1,8 +1,9 @@
-/* wrap.c - distances on a grid, dilated, filled by slices, eroded again, and the zero surface of that.
+/* wrap.c - computes a distance grid, dilates, fills it by slices, erodes it, and extracts the zero surface.
  *
- * [komaritzan2022] 4.2.2 makes its wrap by hand in a modelling program (shrink-wrapping a sphere); this makes one without a
- * hand. The dilated bones are filled in every horizontal slice, which closes the rib cage and the pelvis as far down as
- * their bones go round, then eroded. Where bones are, their own distance less an offset counts, which is exact. */
+ * [komaritzan2022] 4.2.2 creates the wrap by hand in a modelling program (shrink-wrapping a sphere); here it is
+ * computed. The dilated bones are filled in every horizontal slice, which closes the rib cage and the pelvis
+ * wherever their bones form a ring, and then eroded. Near bones their own distance less an offset is used, which is
+ * exact. */
 #include "anatomy/wrap.h"
 #include "geometry/adjacency.h"
 #include "geometry/decimate.h"
@@ -10,9 +11,9 @@
 
 #include <math.h>
 
-enum { BLOCK = 4, SMOOTHINGS = 2 };
+enum { BLOCK = 4, SMOOTH_PASSES = 2 };
 
-static const float web_share = 0.5f; /* of the distance from the bones, by which webs are thicker */
+static const float web_fraction = 0.5f; /* fraction of the distance from the bones by which webs are thickened */
 
 /* Nodes of a box of the lattice. */
 typedef struct wrap_grid {
@@ -23,7 +24,7 @@ typedef struct wrap_grid {
     float *value; /* [count] */
 } wrap_grid;
 
-/* The work on one group of bones. */
+/* State of one group of bones. */
 typedef struct wrap_group {
     wrap_grid grid;
     const sup_solid *solid;
@@ -38,12 +39,12 @@ static size_t node_at(const wrap_grid *g, int32_t x, int32_t y, int32_t z)
     return ((size_t)z * (size_t)g->size[1] + (size_t)y) * (size_t)g->size[0] + (size_t)x;
 }
 
-static sup_vec3d place_of(const wrap_grid *g, double x, double y, double z)
+static sup_vec3d position_of(const wrap_grid *g, double x, double y, double z)
 {
     return sup_v3_madd(g->lower, g->def->cell, sup_v3(x, y, z));
 }
 
-/* Signed distance by the smooth normal at the nearest point, at most `reach`; NAN when nothing is within it. */
+/* Signed distance by the smooth normal at the nearest point, up to `reach`; NAN if nothing is within it. */
 static double signed_distance(const wrap_group *w, sup_vec3d p, double reach)
 {
     sup_bvh_nearest nearest = sup_bvh_closest(&w->solid->bvh, p, reach);
@@ -57,7 +58,7 @@ static double signed_distance(const wrap_group *w, sup_vec3d p, double reach)
     return sup_v3_dot(normal, sup_v3_sub(p, nearest.point)) < 0.0 ? -nearest.distance : nearest.distance;
 }
 
-/* Distances at the nodes of a block, within the reach; far ones have the side of its middle. */
+/* Distances at the nodes of a block, within the reach; distant nodes get the sign of the block's centre. */
 static void measure_block(const wrap_group *w, const int32_t first[3])
 {
     const wrap_grid *g = &w->grid;
@@ -65,13 +66,13 @@ static void measure_block(const wrap_group *w, const int32_t first[3])
     for (int k = 0; k < 3; k++)
         last[k] = first[k] + BLOCK < g->size[k] ? first[k] + BLOCK : g->size[k];
     double half = 0.5 * (BLOCK - 1), radius = sqrt(3.0) * half * g->def->cell, far = w->reach;
-    sup_vec3d middle = place_of(g, first[0] + half, first[1] + half, first[2] + half);
+    sup_vec3d middle = position_of(g, first[0] + half, first[1] + half, first[2] + half);
     bool near = sup_bvh_closest(&w->solid->bvh, middle, w->reach + radius).triangle >= 0;
     if (!near && w->solid == g->def->skin && signed_distance(w, middle, INFINITY) < 0.0) far = -w->reach;
     for (int32_t z = first[2]; z < last[2]; z++)
         for (int32_t y = first[1]; y < last[1]; y++)
             for (int32_t x = first[0]; x < last[0]; x++) {
-                double d = near ? signed_distance(w, place_of(g, x, y, z), w->reach + 2.0 * radius) : far;
+                double d = near ? signed_distance(w, position_of(g, x, y, z), w->reach + 2.0 * radius) : far;
                 g->value[node_at(g, x, y, z)] = (float)(isnan(d) ? w->reach : d);
             }
 }
@@ -88,7 +89,7 @@ static void measure_blocks(void *work, int32_t begin, int32_t end, int32_t worke
     }
 }
 
-/* What the border of a horizontal slice does not reach around the solid is solid too. */
+/* Marks nodes that cannot be reached from the border of a horizontal slice as solid. */
 static void fill_slice(const wrap_group *w, int32_t y, int32_t *stack, unsigned char *seen)
 {
     const wrap_grid *g = &w->grid;
@@ -155,14 +156,14 @@ static void transform_line(float *values, size_t stride, int32_t count, double *
     }
 }
 
-/* Squared distance in cells from every node to the nearest one whose value is 0; the others start huge. */
+/* Squared distance in cells from every node to the nearest one with value 0; all others start with a huge value. */
 static bool transform(const wrap_grid *g, float *values, sup_arena *arena)
 {
-    int32_t most = g->size[0] > g->size[1] ? g->size[0] : g->size[1];
-    most = most > g->size[2] ? most : g->size[2];
-    double *line = sup_arena_alloc(arena, (size_t)most + 1, sizeof *line);
-    double *from = sup_arena_alloc(arena, (size_t)most + 1, sizeof *from);
-    int32_t *foot = sup_arena_alloc(arena, (size_t)most + 1, sizeof *foot);
+    int32_t longest = g->size[0] > g->size[1] ? g->size[0] : g->size[1];
+    longest = longest > g->size[2] ? longest : g->size[2];
+    double *line = sup_arena_alloc(arena, (size_t)longest + 1, sizeof *line);
+    double *from = sup_arena_alloc(arena, (size_t)longest + 1, sizeof *from);
+    int32_t *foot = sup_arena_alloc(arena, (size_t)longest + 1, sizeof *foot);
     if (line == NULL || from == NULL || foot == NULL) return false;
     size_t stride[3] = {1, (size_t)g->size[0], (size_t)g->size[0] * (size_t)g->size[1]};
     for (int axis = 0; axis < 3; axis++) {
@@ -175,21 +176,21 @@ static bool transform(const wrap_grid *g, float *values, sup_arena *arena)
     return true;
 }
 
-/* The mean with both neighbours along an axis. */
+/* Mean with both neighbours along an axis. */
 static void smooth_axis(const wrap_grid *g, const float *from, float *to, int axis)
 {
     size_t stride[3] = {1, (size_t)g->size[0], (size_t)g->size[0] * (size_t)g->size[1]};
-    size_t place[3] = {0, 0, 0};
+    size_t position[3] = {0, 0, 0};
     for (size_t i = 0; i < g->count; i++) {
-        float before = place[axis] > 0 ? from[i - stride[axis]] : from[i];
-        float after = place[axis] + 1 < (size_t)g->size[axis] ? from[i + stride[axis]] : from[i];
-        to[i] = 0.25f * before + 0.5f * from[i] + 0.25f * after;
-        for (int k = 0; k < 3 && ++place[k] == (size_t)g->size[k]; k++)
-            place[k] = 0;
+        float previous = position[axis] > 0 ? from[i - stride[axis]] : from[i];
+        float next = position[axis] + 1 < (size_t)g->size[axis] ? from[i + stride[axis]] : from[i];
+        to[i] = 0.25f * previous + 0.5f * from[i] + 0.25f * next;
+        for (int k = 0; k < 3 && ++position[k] == (size_t)g->size[k]; k++)
+            position[k] = 0;
     }
 }
 
-/* Dilates, fills and erodes: the field of a group, in `value`. */
+/* Dilates, fills and erodes: writes the field of a group to `value`. */
 static bool close_group(wrap_group *w, sup_arena *arena)
 {
     const wrap_grid *g = &w->grid;
@@ -205,17 +206,17 @@ static bool close_group(wrap_group *w, sup_arena *arena)
     for (size_t i = 0; i < g->count; i++)
         depth[i] = w->filled[i] ? 1e10f : 0.0f;
     if (!transform(g, depth, arena)) return false;
-    double deep = def->closing - def->offset; /* half a cell of each transform */
+    double erosion = def->closing - def->offset; /* half a cell for each transform */
     for (size_t i = 0; i < g->count; i++)
-        depth[i] = (float)(deep - (sqrt((double)depth[i]) - 1.0) * def->cell);
-    for (int round = 0; round < SMOOTHINGS * 3; round++) {
-        smooth_axis(g, depth, other, round % 3);
+        depth[i] = (float)(erosion - (sqrt((double)depth[i]) - 1.0) * def->cell);
+    for (int pass = 0; pass < SMOOTH_PASSES * 3; pass++) {
+        smooth_axis(g, depth, other, pass % 3);
         float *swap = depth;
         depth = other;
         other = swap;
     }
-    for (size_t i = 0; i < g->count; i++) /* webs between bones count for more, or the grid would lose them */
-        g->value[i] = fminf(depth[i] - web_share * fmaxf(g->value[i], 0.0f), g->value[i] - (float)def->offset);
+    for (size_t i = 0; i < g->count; i++) /* webs between bones are thickened, else the grid would lose them */
+        g->value[i] = fminf(depth[i] - web_fraction * fmaxf(g->value[i], 0.0f), g->value[i] - (float)def->offset);
     return true;
 }
 
@@ -223,34 +224,36 @@ static double field_value(const void *user, sup_vec3d p)
 {
     const wrap_grid *g = user;
     sup_vec3d at = sup_v3_scale(sup_v3_sub(p, g->lower), 1.0 / g->def->cell);
-    double place[3] = {at.x, at.y, at.z}, part[3];
+    double position[3] = {at.x, at.y, at.z}, fraction[3];
     int32_t low[3];
     for (int k = 0; k < 3; k++) {
-        place[k] = fmax(0.0, fmin(place[k], (double)g->size[k] - 1.001));
-        low[k] = (int32_t)place[k];
-        part[k] = place[k] - low[k];
+        position[k] = fmax(0.0, fmin(position[k], (double)g->size[k] - 1.001));
+        low[k] = (int32_t)position[k];
+        fraction[k] = position[k] - low[k];
     }
     double sum = 0.0;
     for (int c = 0; c < 8; c++) {
         int x = c & 1, y = c >> 1 & 1, z = c >> 2;
-        double weight = (x ? part[0] : 1.0 - part[0]) * (y ? part[1] : 1.0 - part[1]) * (z ? part[2] : 1.0 - part[2]);
+        double weight = (x ? fraction[0] : 1.0 - fraction[0]) * (y ? fraction[1] : 1.0 - fraction[1]) *
+                        (z ? fraction[2] : 1.0 - fraction[2]);
         sum += weight * (double)g->value[node_at(g, low[0] + x, low[1] + y, low[2] + z)];
     }
     return sum;
 }
 
 /* The nodes of the lattice around a box. */
-static sup_result make_grid(wrap_grid *g, sup_vec3d lower, sup_vec3d upper, double room, sup_arena *arena,
+static sup_result make_grid(wrap_grid *g, sup_vec3d lower, sup_vec3d upper, double padding, sup_arena *arena,
                             sup_error *error)
 {
     double low[3] = {lower.x, lower.y, lower.z}, high[3] = {upper.x, upper.y, upper.z}, cell = g->def->cell;
     double total = 1.0;
     for (int k = 0; k < 3; k++) {
-        low[k] = floor((low[k] - room) / cell);
-        double nodes = ceil((high[k] + room) / cell) - low[k] + 1.0;
+        low[k] = floor((low[k] - padding) / cell);
+        double nodes = ceil((high[k] + padding) / cell) - low[k] + 1.0;
         total *= nodes;
         if (!(total < 3e8))
-            return sup_fail(error, SUP_ERROR_DATA, "anatomy.wrap.large", "", "The bones are too large for a wrap.");
+            return sup_fail(error, SUP_ERROR_DATA, "anatomy.wrap.large", "",
+                            "The bones are too large for a wrap: use metres, and remove distant vertices.");
         g->size[k] = (int32_t)nodes;
         g->blocks[k] = (g->size[k] + BLOCK - 1) / BLOCK;
     }
@@ -273,14 +276,14 @@ static sup_result measure(const sup_context *context, wrap_group *w, sup_arena *
     return SUP_OK;
 }
 
-/* The field of one group, put into that of all where it is less. */
+/* Computes the field of one group and combines it with that of all by the minimum. */
 static sup_result add_group(const sup_context *context, const sup_solid *solid, wrap_grid *all, sup_error *error)
 {
     const sup_wrap_def *def = all->def;
     sup_arena arena = sup_arena_create(&context->allocator);
     wrap_group w = {.grid = {.def = def}, .solid = solid, .reach = 2.0 * def->cell};
-    double room = def->closing + 3.0 * def->cell;
-    sup_result result = make_grid(&w.grid, solid->lower, solid->upper, room, &arena, error);
+    double padding = def->closing + 3.0 * def->cell;
+    sup_result result = make_grid(&w.grid, solid->lower, solid->upper, padding, &arena, error);
     if (result == SUP_OK) result = measure(context, &w, &arena, error);
     if (result == SUP_OK) {
         w.filled = sup_arena_alloc(&arena, w.grid.count + 1, 1);
@@ -300,7 +303,7 @@ static sup_result add_group(const sup_context *context, const sup_solid *solid, 
     return result;
 }
 
-/* Keeps the field inside the skin, and near enough to zero that no block is skipped. */
+/* Intersects the field with the skin, and keeps it close enough to zero that no block is skipped. */
 static sup_result clip_to_skin(const sup_context *context, wrap_grid *all, sup_error *error)
 {
     const sup_wrap_def *def = all->def;
@@ -335,29 +338,30 @@ static sup_result build_field(const sup_context *context, wrap_grid *all, sup_ar
     return result;
 }
 
-/* Keeps the pieces that stand outward and have a part of the largest one's volume: no cavities, no crumbs. */
-static sup_result keep_pieces(const wrap_grid *g, sup_surface *s, sup_error *error)
+/* Keeps components that face outward and have a minimum fraction of the largest volume: no cavities, no small
+ * fragments. */
+static sup_result keep_components(const wrap_grid *g, sup_surface *s, sup_error *error)
 {
     sup_arena arena = sup_arena_create(&s->allocator);
-    int32_t *piece = sup_arena_alloc(&arena, (size_t)s->vertex_count + 1, sizeof *piece);
+    int32_t *component = sup_arena_alloc(&arena, (size_t)s->vertex_count + 1, sizeof *component);
     int32_t *number = sup_arena_alloc(&arena, (size_t)s->vertex_count + 1, sizeof *number);
     double *volume = sup_arena_alloc(&arena, (size_t)s->vertex_count + 1, sizeof *volume);
-    if (piece == NULL || number == NULL || volume == NULL) {
+    if (component == NULL || number == NULL || volume == NULL) {
         sup_arena_destroy(&arena);
         return sup_fail_memory(error, "a skeleton wrap");
     }
-    int32_t pieces = sup_mesh_components(s->vertex_count, s->triangle_count, s->triangles, piece);
+    int32_t components = sup_mesh_components(s->vertex_count, s->triangle_count, s->triangles, component);
     for (int32_t t = 0; t < s->triangle_count; t++) {
         const int32_t *c = s->triangles + 3 * (size_t)t;
         sup_vec3d a = sup_v3_sub(s->positions[c[0]], g->lower), b = sup_v3_sub(s->positions[c[1]], g->lower);
-        volume[piece[c[0]]] += sup_v3_dot(a, sup_v3_cross(b, sup_v3_sub(s->positions[c[2]], g->lower)));
+        volume[component[c[0]]] += sup_v3_dot(a, sup_v3_cross(b, sup_v3_sub(s->positions[c[2]], g->lower)));
     }
     double largest = 0.0;
-    for (int32_t i = 0; i < pieces; i++)
+    for (int32_t i = 0; i < components; i++)
         largest = fmax(largest, volume[i]);
     int32_t vertices = 0, triangles = 0;
     for (int32_t v = 0; v < s->vertex_count; v++) {
-        bool kept = piece[v] >= 0 && volume[piece[v]] > 1e-4 * largest;
+        bool kept = component[v] >= 0 && volume[component[v]] > 1e-4 * largest;
         number[v] = kept ? vertices : -1;
         if (kept) s->positions[vertices++] = s->positions[v];
     }
@@ -387,7 +391,7 @@ static sup_result thin_out(const sup_context *context, int32_t target, sup_surfa
         sup_decimate(context, s->vertex_count, positions, s->triangle_count, s->triangles, &def, &thin, error);
     if (result == SUP_OK) {
         for (int32_t v = 0; v < thin.vertex_count; v++)
-            s->positions[v] = s->positions[thin.vertices[v]]; /* rising */
+            s->positions[v] = s->positions[thin.vertices[v]]; /* ascending */
         memcpy(s->triangles, thin.triangles, 3 * (size_t)thin.triangle_count * sizeof *thin.triangles);
         s->vertex_count = thin.vertex_count;
         s->triangle_count = thin.triangle_count;
@@ -407,13 +411,13 @@ sup_result sup_wrap_create(const sup_context *context_in, const sup_wrap_def *de
         sup_isosurface_def iso = {.context = &context,
                                   .field = {field_value, &all},
                                   .lower = all.lower,
-                                  .upper = place_of(&all, all.size[0] - 1.0, all.size[1] - 1.0, all.size[2] - 1.0),
+                                  .upper = position_of(&all, all.size[0] - 1.0, all.size[1] - 1.0, all.size[2] - 1.0),
                                   .cell = def->cell,
                                   .slack = 2.0};
         result = sup_isosurface(&iso, wrap, error);
     }
     if (result == SUP_OK) {
-        result = keep_pieces(&all, wrap, error);
+        result = keep_components(&all, wrap, error);
         if (result == SUP_OK) result = thin_out(&context, def->vertex_target, wrap, error);
         if (result != SUP_OK) sup_surface_free(wrap);
     }
@@ -430,18 +434,18 @@ sup_result sup_wrap_measure(const sup_context *context, int32_t vertex_count, in
         sup_adjacency_create(&resolved.allocator, vertex_count, triangle_count, triangles, &adjacency, error);
     if (result != SUP_OK) return result;
     sup_arena arena = sup_arena_create(&resolved.allocator);
-    int32_t *piece = sup_arena_alloc(&arena, (size_t)vertex_count + 1, sizeof *piece);
-    if (piece == NULL) {
+    int32_t *component = sup_arena_alloc(&arena, (size_t)vertex_count + 1, sizeof *component);
+    if (component == NULL) {
         result = sup_fail_memory(error, "a skeleton wrap");
     } else {
         int32_t used = 0;
-        topology->pieces = sup_mesh_components(vertex_count, triangle_count, triangles, piece);
+        topology->components = sup_mesh_components(vertex_count, triangle_count, triangles, component);
         topology->closed = triangle_count > 0;
         for (int32_t v = 0; v < vertex_count; v++)
-            used += piece[v] >= 0;
+            used += component[v] >= 0;
         for (int32_t h = 0; h < 3 * triangle_count && topology->closed; h++)
             topology->closed = adjacency.half_twin[h] >= 0;
-        topology->genus = topology->pieces - (used - adjacency.edge_count + triangle_count) / 2;
+        topology->genus = topology->components - (used - adjacency.edge_count + triangle_count) / 2;
     }
     sup_arena_destroy(&arena);
     sup_adjacency_destroy(&adjacency);

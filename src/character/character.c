@@ -157,11 +157,11 @@ static sup_result finish_layers(const sup_character *character, const char *wher
         if (layers[i] != NULL && !all_finite(layers[i], (size_t)character->vertex_count * 3))
             return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.nonfinite", where,
                             "The %s surface under the skin has a non-finite coordinate.", i == 0 ? "muscle" : "bone");
-    for (int32_t v = 0; character->bone_holders != NULL && v < character->vertex_count; v++)
-        if (character->bone_holders[v] < -1 || character->bone_holders[v] >= character->bone_count)
+    for (int32_t v = 0; character->bone_attachments != NULL && v < character->vertex_count; v++)
+        if (character->bone_attachments[v] < -1 || character->bone_attachments[v] >= character->bone_count)
             return sup_fail(error, SUP_ERROR_FORMAT, "character.layer.holder", where,
                             "The bone surface at vertex %d is attached to bone %d, which does not exist.", v,
-                            character->bone_holders[v]);
+                            character->bone_attachments[v]);
     return SUP_OK;
 }
 

@@ -47,7 +47,8 @@ static void copy_extras(sup_character *to, const sup_character *from, bool *fail
 /* Attachments of the bone surface; only valid when bones keep their indices. */
 static void copy_holders(sup_character *to, const sup_character *from, bool *failed)
 {
-    to->bone_holders = copy(sup_character_arena(to), from->bone_holders, from->vertex_count, sizeof(int32_t), failed);
+    to->bone_attachments =
+        copy(sup_character_arena(to), from->bone_attachments, from->vertex_count, sizeof(int32_t), failed);
 }
 
 static void copy_influences(sup_character *to, const sup_character *from, bool *failed)

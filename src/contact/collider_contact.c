@@ -1,20 +1,20 @@
-/* collider_contact.c - a row for the solver from a touch. See collider_contact.h. */
+/* collider_contact.c - see collider_contact.h. */
 #include "contact/collider_contact.h"
+
+#include "contact/contact_tuning.h"
 
 #include <string.h>
 
-/* Times the stiffness of the tissue: what is given does not give way, and holds bony places too. */
-static const float STIFFNESS = 20.0f;
-
-sup_contact sup_collider_row(const sup_solid *solid, const sup_touch *touch, float gap, float hold)
+sup_contact sup_collider_contact(const sup_posed_collider *collider, const sup_point_contact *point, float gap,
+                                 float hold)
 {
-    sup_contact row = {.vertex = touch->vertex,
-                       .corner = {-1, -1, -1},
-                       .offset = gap,
-                       .stiffness = STIFFNESS * hold,
-                       .friction = solid->friction};
-    memcpy(row.normal, touch->normal, sizeof row.normal);
-    memcpy(row.point, touch->point, sizeof row.point);
-    memcpy(row.motion, touch->motion, sizeof row.motion);
-    return row;
+    sup_contact contact = {.vertex = point->vertex,
+                           .corner = {-1, -1, -1},
+                           .offset = gap,
+                           .stiffness = SUP_COLLIDER_STIFFNESS * hold,
+                           .friction = collider->friction};
+    memcpy(contact.normal, point->normal, sizeof contact.normal);
+    memcpy(contact.point, point->point, sizeof contact.point);
+    memcpy(contact.motion, point->motion, sizeof contact.motion);
+    return contact;
 }

@@ -3,5 +3,5 @@
 #define SUP_KERNEL(name) name##_avx2
 #include "contact/detect_kernel.h"
 #else
-typedef int nothing_here;
+typedef int detect_avx2_is_empty;
 #endif

@@ -1,3 +1,3 @@
-/* detect_base.c - the kernels for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
+/* detect_base.c - kernels for the baseline of the target: SSE2, NEON, WASM SIMD, or scalar code. */
 #define SUP_KERNEL(name) name##_base
 #include "contact/detect_kernel.h"

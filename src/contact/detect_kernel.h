@@ -1,26 +1,28 @@
-/* detect_kernel.h - vertices in tetrahedra, many at a time. Compiled once per instruction set, see base/simd.h. */
+/* detect_kernel.h - tests vertices against tetrahedra, SUP_LANES at a time. Compiled once per instruction set, see
+ * base/simd.h. */
 #include "base/simd_rows.h"
+#include "contact/contact_tuning.h"
 #include "contact/detect_internal.h"
 
-/* Corners of SUP_LANES tetrahedra side by side; the last one is repeated where there are fewer. */
+/* Corners of SUP_LANES tetrahedra, structure of arrays; the last one is repeated where there are fewer. */
 static void gather(const float *points, const int32_t *tets, int32_t count, sup_wide4 corner[4])
 {
-    int32_t place[4][SUP_LANES];
+    int32_t index[4][SUP_LANES];
     for (int32_t lane = 0; lane < SUP_LANES; lane++)
         for (int32_t c = 0; c < 4; c++)
-            place[c][lane] = tets[4 * (size_t)(lane < count ? lane : count - 1) + (size_t)c];
+            index[c][lane] = tets[4 * (size_t)(lane < count ? lane : count - 1) + (size_t)c];
     for (int32_t c = 0; c < 4; c++)
-        corner[c] = sup_simd_rows_gather(points, place[c]);
+        corner[c] = sup_simd_rows_gather(points, index[c]);
 }
 
-static sup_wide cross_part(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
+static sup_wide cross_component(sup_wide a, sup_wide b, sup_wide c, sup_wide d)
 {
     return a * b - c * d;
 }
 
 static void map_lanes(const sup_wide4 corner[4], sup_wide map[12])
 {
-    sup_wide e[9]; /* edges from the first corner, one after the other */
+    sup_wide e[9]; /* edges from the first corner */
     map[0] = corner[0].x;
     map[1] = corner[0].y;
     map[2] = corner[0].z;
@@ -32,9 +34,9 @@ static void map_lanes(const sup_wide4 corner[4], sup_wide map[12])
     /* Rows of the inverse: cross products of two edges over the determinant. */
     for (int32_t c = 0; c < 3; c++) {
         const sup_wide *a = e + 3 * ((c + 1) % 3), *b = e + 3 * ((c + 2) % 3);
-        map[3 + 3 * c] = cross_part(a[1], b[2], a[2], b[1]);
-        map[4 + 3 * c] = cross_part(a[2], b[0], a[0], b[2]);
-        map[5 + 3 * c] = cross_part(a[0], b[1], a[1], b[0]);
+        map[3 + 3 * c] = cross_component(a[1], b[2], a[2], b[1]);
+        map[4 + 3 * c] = cross_component(a[2], b[0], a[0], b[2]);
+        map[5 + 3 * c] = cross_component(a[0], b[1], a[1], b[0]);
     }
     sup_wide det = e[0] * map[3] + e[1] * map[4] + e[2] * map[5];
     sup_mask upright = sup_wide_less(sup_wide_splat(0.0f), det);
@@ -66,26 +68,26 @@ static sup_mask not_below(const float *a, float b)
     return ~sup_wide_less(sup_wide_load(a), sup_wide_splat(b));
 }
 
-static uint32_t boxes_that_meet(const float (*boxes)[SUP_DETECT_CLUSTER], const sup_detect_box *box)
+static uint32_t boxes_that_overlap(const float (*boxes)[SUP_DETECT_CLUSTER], const sup_detect_box *box)
 {
     uint32_t bits = 0;
     for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i += SUP_LANES) {
-        sup_mask meet = sup_mask_and(not_above(boxes[0] + i, box->upper[0]), not_below(boxes[3] + i, box->lower[0]));
+        sup_mask overlap = sup_mask_and(not_above(boxes[0] + i, box->upper[0]), not_below(boxes[3] + i, box->lower[0]));
         for (int32_t k = 1; k < 3; k++)
-            meet = sup_mask_and(
-                meet, sup_mask_and(not_above(boxes[k] + i, box->upper[k]), not_below(boxes[3 + k] + i, box->lower[k])));
-        bits |= sup_mask_bits(meet) << i;
+            overlap = sup_mask_and(overlap, sup_mask_and(not_above(boxes[k] + i, box->upper[k]),
+                                                         not_below(boxes[3 + k] + i, box->lower[k])));
+        bits |= sup_mask_bits(overlap) << i;
     }
     return bits;
 }
 
-static uint32_t points_within(const float *block, const sup_detect_box *box)
+static uint32_t points_within(const float *lanes, const sup_detect_box *box)
 {
     uint32_t bits = 0;
     for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i += SUP_LANES) {
-        sup_mask in = sup_mask_and(not_above(block + i, box->upper[0]), not_below(block + i, box->lower[0]));
+        sup_mask in = sup_mask_and(not_above(lanes + i, box->upper[0]), not_below(lanes + i, box->lower[0]));
         for (int32_t k = 1; k < 3; k++) {
-            const float *at = block + k * SUP_DETECT_CLUSTER + i;
+            const float *at = lanes + k * SUP_DETECT_CLUSTER + i;
             in = sup_mask_and(in, sup_mask_and(not_above(at, box->upper[k]), not_below(at, box->lower[k])));
         }
         bits |= sup_mask_bits(in) << i;
@@ -95,8 +97,8 @@ static uint32_t points_within(const float *block, const sup_detect_box *box)
 
 static uint64_t test_point(sup_detect_maps maps, int32_t count, const float *point)
 {
-    /* A point on the side between two tetrahedra is in both rather than in none. */
-    const sup_wide zero = sup_wide_splat(-1e-5f), one = sup_wide_splat(1.0f + 1e-5f);
+    const sup_wide zero = sup_wide_splat(-SUP_CONTACT_TET_TOLERANCE);
+    const sup_wide one = sup_wide_splat(1.0f + SUP_CONTACT_TET_TOLERANCE);
     const sup_wide x = sup_wide_splat(point[0]), y = sup_wide_splat(point[1]), z = sup_wide_splat(point[2]);
     uint64_t bits = 0;
     for (int32_t t = 0; t < count; t += SUP_LANES) {
@@ -111,41 +113,41 @@ static uint64_t test_point(sup_detect_maps maps, int32_t count, const float *poi
             sup_mask_and(sup_wide_less(zero, weight[2]), sup_wide_less(weight[0] + weight[1] + weight[2], one)));
         bits |= (uint64_t)sup_mask_bits(inside) << t;
     }
-    return bits & (UINT64_MAX >> (64 - count)); /* without those that fill up the last lanes */
+    return bits & (UINT64_MAX >> (64 - count)); /* without the unused lanes */
 }
 
-static uint32_t points_inside(sup_detect_maps maps, int32_t count, const float *block, uint32_t lanes, uint64_t *bits)
+static uint32_t points_inside(sup_detect_maps maps, int32_t count, const float *lanes, uint32_t set, uint64_t *bits)
 {
     uint32_t any = 0;
-    for (; lanes != 0; lanes &= lanes - 1) {
-        int32_t i = __builtin_ctz(lanes);
-        const float point[3] = {block[i], block[SUP_DETECT_CLUSTER + i], block[2 * SUP_DETECT_CLUSTER + i]};
+    for (; set != 0; set &= set - 1) {
+        int32_t i = __builtin_ctz(set);
+        const float point[3] = {lanes[i], lanes[SUP_DETECT_CLUSTER + i], lanes[2 * SUP_DETECT_CLUSTER + i]};
         bits[i] = test_point(maps, count, point);
         any |= (uint32_t)(bits[i] != 0) << i;
     }
     return any;
 }
 
-static sup_wide dot_rows(const float *face, const sup_wide v[3])
+static sup_wide dot_face(const float *face, const sup_wide v[3])
 {
     return sup_wide_fma(v[2], sup_wide_splat(face[2]),
                         sup_wide_fma(v[1], sup_wide_splat(face[1]), v[0] * sup_wide_splat(face[0])));
 }
 
-static uint32_t lanes_that_face(const float *block, uint32_t lanes, sup_detect_faces faces, int32_t count,
+static uint32_t lanes_that_face(const float *lanes, uint32_t set, sup_detect_faces faces, int32_t count,
                                 const float limits[2])
 {
     uint32_t facing = 0;
     for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i += SUP_LANES) {
-        uint32_t wanted = lanes >> i & ((1u << SUP_LANES) - 1);
-        sup_wide normal[3], flesh[3];
+        uint32_t wanted = set >> i & ((1u << SUP_LANES) - 1);
+        sup_wide normal[3], direction[3];
         for (int32_t k = 0; k < 3; k++) {
-            normal[k] = sup_wide_load(block + (3 + k) * SUP_DETECT_CLUSTER + i);
-            flesh[k] = sup_wide_load(block + (6 + k) * SUP_DETECT_CLUSTER + i);
+            normal[k] = sup_wide_load(lanes + (3 + k) * SUP_DETECT_CLUSTER + i);
+            direction[k] = sup_wide_load(lanes + (6 + k) * SUP_DETECT_CLUSTER + i);
         }
         for (int32_t t = 0; t < count && wanted != 0; t++) {
-            sup_mask away = sup_wide_less(sup_wide_splat(limits[0] * faces[t][3]), dot_rows(faces[t], normal)) |
-                            sup_wide_less(sup_wide_splat(limits[1] * faces[t][3]), dot_rows(faces[t], flesh));
+            sup_mask away = sup_wide_less(sup_wide_splat(limits[0] * faces[t][3]), dot_face(faces[t], normal)) |
+                            sup_wide_less(sup_wide_splat(limits[1] * faces[t][3]), dot_face(faces[t], direction));
             uint32_t seen = sup_mask_bits(~away) & wanted;
             facing |= seen << i;
             wanted &= ~seen;
@@ -154,5 +156,5 @@ static uint32_t lanes_that_face(const float *block, uint32_t lanes, sup_detect_f
     return facing;
 }
 
-const sup_detect_kernels SUP_KERNEL(sup_detect_kernels) = {boxes_that_meet, points_within, map_tets,
-                                                           test_point,      points_inside, lanes_that_face};
+const sup_detect_kernels SUP_KERNEL(sup_detect_kernels) = {boxes_that_overlap, points_within, map_tets,
+                                                           test_point,         points_inside, lanes_that_face};

@@ -1,17 +1,18 @@
-/* detect_store.c - the arrays of contact detection in a model block, and back with every index checked. */
+/* detect_store.c - writes the arrays of contact detection to a model block, and reads them back with every index
+ * checked. */
 #include "contact/detect.h"
 
 #include <math.h>
 
 enum { SIZES = 6, ARRAYS = 18 };
 
-/* One array: where its pointer is kept, and how long it must be; -1: as long as it is. */
+/* One array: the address of its pointer, and its length. */
 typedef struct stored_array {
     const char *name;
     const float **floats; /* one of the two */
     const int32_t **indices;
     int64_t count;
-    int32_t least, most; /* of indices */
+    int32_t minimum, maximum; /* of indices */
 } stored_array;
 
 static void list_arrays(sup_detect *d, int64_t ring_count, int64_t point_count, stored_array arrays[ARRAYS])
@@ -21,19 +22,21 @@ static void list_arrays(sup_detect *d, int64_t ring_count, int64_t point_count, 
         {"contact.edge", &d->edge, NULL, 1, 0, 0},
         {"contact.gap", &d->gap, NULL, n, 0, 0},
         {"contact.slack", &d->slack, NULL, n, 0, 0},
-        {"contact.folds", NULL, &d->folds, (int64_t)n + m, 0, 1},
-        {"contact.foot_at", &d->foot_at, NULL, n, 0, 0},
+        {"contact.self_contact", NULL, &d->self_contact, (int64_t)n + m, 0, 1},
+        {"contact.foot_parameter", &d->foot_parameter, NULL, n, 0, 0},
         {"contact.foot_segment", NULL, &d->foot_segment, n, 0, d->segment_count - 1},
         {"contact.triangles", NULL, &d->triangles, 3 * (int64_t)m, 0, n - 1},
-        {"contact.beside", NULL, &d->beside, 3 * (int64_t)m, -1, m - 1},
+        {"contact.adjacent", NULL, &d->adjacent, 3 * (int64_t)m, -1, m - 1},
         {"contact.fan_first", NULL, &d->fan_first, (int64_t)n + 1, 0, 3 * m},
         {"contact.fan", NULL, &d->fan, 3 * (int64_t)m, 0, m - 1},
         {"contact.ring_first", NULL, &d->ring_first, (int64_t)n + 1, 0, INT32_MAX},
         {"contact.ring", NULL, &d->ring, ring_count, 0, n - 1},
-        {"contact.block_vertex", NULL, &d->block_vertex, (int64_t)d->block_count * SUP_DETECT_CLUSTER, -1, n - 1},
-        {"contact.cell_tet_first", NULL, &d->cell_tet_first, (int64_t)d->cell_count + 1, 0, d->tet_count},
-        {"contact.cell_point_first", NULL, &d->cell_point_first, (int64_t)d->cell_count + 1, 0, INT32_MAX},
-        {"contact.cell_point", NULL, &d->cell_point, point_count, 0, 2 * n - 1},
+        {"contact.vertex_clusters", NULL, &d->vertex_clusters, (int64_t)d->vertex_cluster_count * SUP_DETECT_CLUSTER,
+         -1, n - 1},
+        {"contact.tet_cluster_first", NULL, &d->tet_cluster_first, (int64_t)d->tet_cluster_count + 1, 0, d->tet_count},
+        {"contact.tet_cluster_point_first", NULL, &d->tet_cluster_point_first, (int64_t)d->tet_cluster_count + 1, 0,
+         INT32_MAX},
+        {"contact.tet_cluster_points", NULL, &d->tet_cluster_points, point_count, 0, 2 * n - 1},
         {"contact.tets", NULL, &d->tets, 4 * (int64_t)d->tet_count, 0, 2 * n - 1},
         {"contact.tet_triangle", NULL, &d->tet_triangle, d->tet_count, 0, m - 1}};
     memcpy(arrays, all, sizeof all);
@@ -43,12 +46,12 @@ sup_result sup_detect_store(const sup_detect *detect, sup_model_builder *builder
 {
     sup_detect d = *detect;
     stored_array arrays[ARRAYS];
-    const int32_t sizes[SIZES] = {d.vertex_count, d.triangle_count, d.segment_count,
-                                  d.tet_count,    d.block_count,    d.cell_count};
+    const int32_t sizes[SIZES] = {d.vertex_count, d.triangle_count,       d.segment_count,
+                                  d.tet_count,    d.vertex_cluster_count, d.tet_cluster_count};
     int32_t *stored = sup_model_add(builder, "contact.sizes", SUP_ARRAY_INT32, SIZES);
     if (stored == NULL) return sup_fail_memory(error, "contact detection");
     memcpy(stored, sizes, sizeof sizes);
-    list_arrays(&d, d.ring_first[d.vertex_count], d.cell_point_first[d.cell_count], arrays);
+    list_arrays(&d, d.ring_first[d.vertex_count], d.tet_cluster_point_first[d.tet_cluster_count], arrays);
     for (int32_t i = 0; i < ARRAYS; i++) {
         bool floats = arrays[i].floats != NULL;
         void *to = sup_model_add(builder, arrays[i].name, floats ? SUP_ARRAY_FLOAT : SUP_ARRAY_INT32, arrays[i].count);
@@ -65,13 +68,13 @@ static bool array_fits(const stored_array *array)
         if (array->floats != NULL) {
             float x = (*array->floats)[i];
             if (!(x >= 0.0f) || !isfinite(x)) return false;
-        } else if ((*array->indices)[i] < array->least || (*array->indices)[i] > array->most)
+        } else if ((*array->indices)[i] < array->minimum || (*array->indices)[i] > array->maximum)
             return false;
     }
     return true;
 }
 
-/* Starts of rows: from 0 up to `total`, at most `longest` each. */
+/* Starts of lists: from 0 up to `total`, at most `longest` entries each. */
 static bool starts_fit(const int32_t *first, int32_t count, int64_t total, int32_t longest)
 {
     if (first[0] != 0 || first[count] != total) return false;
@@ -83,10 +86,10 @@ static bool starts_fit(const int32_t *first, int32_t count, int64_t total, int32
 static bool view_arrays(const sup_model *model, sup_detect *d)
 {
     stored_array arrays[ARRAYS];
-    const int64_t rings = sup_model_array_count(model, "contact.ring");
-    const int64_t points = sup_model_array_count(model, "contact.cell_point");
-    if (rings < 0 || points < 0) return false;
-    list_arrays(d, rings, points, arrays);
+    const int64_t ring_count = sup_model_array_count(model, "contact.ring");
+    const int64_t point_count = sup_model_array_count(model, "contact.tet_cluster_points");
+    if (ring_count < 0 || point_count < 0) return false;
+    list_arrays(d, ring_count, point_count, arrays);
     for (int32_t i = 0; i < ARRAYS; i++) {
         bool floats = arrays[i].floats != NULL;
         const void *at =
@@ -99,9 +102,9 @@ static bool view_arrays(const sup_model *model, sup_detect *d)
         if (!array_fits(&arrays[i])) return false;
     }
     return starts_fit(d->fan_first, d->vertex_count, 3 * (int64_t)d->triangle_count, INT32_MAX) &&
-           starts_fit(d->ring_first, d->vertex_count, rings, INT32_MAX) &&
-           starts_fit(d->cell_tet_first, d->cell_count, d->tet_count, SUP_DETECT_TETS) &&
-           starts_fit(d->cell_point_first, d->cell_count, points, INT32_MAX);
+           starts_fit(d->ring_first, d->vertex_count, ring_count, INT32_MAX) &&
+           starts_fit(d->tet_cluster_first, d->tet_cluster_count, d->tet_count, SUP_DETECT_CLUSTER_TETS) &&
+           starts_fit(d->tet_cluster_point_first, d->tet_cluster_count, point_count, INT32_MAX);
 }
 
 sup_result sup_detect_view(const sup_model *model, sup_detect *detect, sup_error *error)
@@ -115,12 +118,12 @@ sup_result sup_detect_view(const sup_model *model, sup_detect *detect, sup_error
                         .triangle_count = sizes[1],
                         .segment_count = sizes[2],
                         .tet_count = sizes[3],
-                        .block_count = sizes[4],
-                        .cell_count = sizes[5]};
+                        .vertex_cluster_count = sizes[4],
+                        .tet_cluster_count = sizes[5]};
         good = d.vertex_count > 0 && view_arrays(model, &d);
         if (good) *detect = d;
     }
     return good ? SUP_OK
                 : sup_fail(error, SUP_ERROR_FORMAT, "contact.damaged", "",
-                           "The arrays of contact detection are damaged: bind the character again.");
+                           "The model's arrays of contact detection are damaged: bind the character again.");
 }

@@ -1,5 +1,5 @@
-/* cg_subdomain.cuh (internal) - conjugate gradients of a direction with contacts: what a block of threads does with its part. See
- * contact_solve.cu. */
+/* cg_subdomain.cuh (internal) - conjugate gradients for a direction with contacts: work of a thread block on its
+ * subdomain. See contact_solve.cu. */
 #ifndef SUP_CUDA_CG_SUBDOMAIN_CUH
 #define SUP_CUDA_CG_SUBDOMAIN_CUH
 
@@ -7,44 +7,44 @@
 #include "cuda/step_block.cuh"
 #include "cuda/schur_residual.cuh"
 
-/* What a character does in a step of them. */
-struct cg_plan {
-    int active, touches;
+/* What a character does in an iteration. */
+struct cg_control {
+    int active, has_contacts;
     float factor; /* alpha or beta */
 };
 
-/* What is known after the rows of a search direction whose r . z is `rz`. */
+/* Result of a search direction whose r . z is `rz`. */
 struct cg_length {
-    float alpha; /* 0 where there is none */
-    bool more;   /* a row stiffens the system: this step is not exact */
+    float alpha; /* step length; 0: none */
+    bool more;   /* contacts add stiffness: this iteration is not exact */
 };
 
-/* Steps of conjugate gradients of a character at most. */
-static __device__ int solves_of(const sup_gpu_state &st, int character)
+/* Maximum number of iterations for a character. */
+static __device__ int max_solves_of(const sup_gpu_state &st, int character)
 {
-    return st.orders[character].shared ? 1 : SUP_GPU_SOLVES;
+    return sup_response_max_solves(st.commands[character].shared_rotation != 0);
 }
 
-/* By a warp, after solve k. `blocks` found the rows' curvature, `local_rows` how near they are. */
+/* By a warp, after solve k. `blocks` have the contacts' curvature, `local_sums` the number of near contacts. */
 static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_state &st, int character, int k,
-                                        double rz, int blocks, int local_rows)
+                                        double rz, int blocks, int local_sums)
 {
-    const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_rows;
-    const float *ours = from + SUM_CURVATURE * st.sum_rows, *rows = from + SUM_CONTACTS * st.sum_rows;
-    const float *near = from + SUM_NEAR * st.sum_rows;
+    const float *from = st.sums + (size_t)character * SUP_GPU_SUMS * st.sum_stride;
+    const float *ours = from + SUM_CURVATURE * st.sum_stride, *contact_sums = from + SUM_CONTACTS * st.sum_stride;
+    const float *near = from + SUM_NEAR * st.sum_stride;
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
-    for (int first = threadIdx.x % 32; first < max(max(s.part_count, local_rows), blocks); first += 32 * AT_A_TIME) {
-        float v[AT_A_TIME][3]; /* all on the way at once */
+    for (int first = threadIdx.x % 32; first < max(max(s.subdomain_count, local_sums), blocks); first += 32 * AT_ONCE) {
+        float v[AT_ONCE][3]; /* all loads in flight at once */
 #pragma unroll
-        for (int j = 0; j < AT_A_TIME; j++) {
+        for (int j = 0; j < AT_ONCE; j++) {
             const int i = first + 32 * j;
-            v[j][0] = i < s.part_count ? ours[i] : 0.0f;
-            v[j][1] = i < blocks ? rows[i] : 0.0f;
-            v[j][2] = i < local_rows ? near[i] : 0.0f;
+            v[j][0] = i < s.subdomain_count ? ours[i] : 0.0f;
+            v[j][1] = i < blocks ? contact_sums[i] : 0.0f;
+            v[j][2] = i < local_sums ? near[i] : 0.0f;
         }
 #pragma unroll
-        for (int j = 0; j < AT_A_TIME; j++) {
+        for (int j = 0; j < AT_ONCE; j++) {
             curvature += (double)v[j][0];
             contacts += (double)v[j][1];
             close |= v[j][2] > 0.0f;
@@ -52,62 +52,62 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
     }
     contacts = warp_sum(contacts);
     curvature = warp_sum(curvature) + contacts;
-    const double alpha = rz / curvature;
-    const bool any_near = __any_sync(0xffffffffu, close) != 0, slight = k == 0 && contacts < CONTACT_SLIGHT * curvature;
-    return cg_length{curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f, any_near && !slight};
+    const bool any_near = __any_sync(0xffffffffu, close) != 0;
+    return cg_length{sup_response_step_length(rz, curvature),
+                     sup_response_leaves_residual(k, any_near, contacts, curvature)};
 }
 
-/* The gradient at a place that the part takes care of; at the top from what all parts left there. */
+/* The gradient at a node that the subdomain owns; at the separator the sum over all subdomains. */
 template <int C>
-static __device__ float4 whole_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                        int character, int local, int place)
+static __device__ float4 node_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                       int character, int local, int node)
 {
-    if (local < b.part.count) return st.gradient[(size_t)character * s.unknown_count + place];
-    const float4 *raw = st.raw + (size_t)character * s.slot_count;
-    const int end = s.top_first[place - s.interior_count + 1];
-    const float4 sum = top_rest(raw, s.top_first[place - s.interior_count], end);
+    if (local < b.subdomain.count) return st.gradient[(size_t)character * s.unknown_count + node];
+    const float4 *raw = st.raw_gradient + (size_t)character * s.slot_count;
+    const int end = s.separator_first[node - s.interior_count + 1];
+    const float4 sum = separator_residual(raw, s.separator_first[node - s.interior_count], end);
     return make_float4(-sum.x, -sum.y, -sum.z, 0.0f);
 }
 
-/* What conjugate gradients start from: the residual, which is the first search direction's image too. */
+/* Initial residual, which is also the image of the first search direction. */
 static __device__ float4 first_residual(const sup_gpu_state &st, size_t q)
 {
     const float4 g = st.gradient[q];
     return make_float4(-g.x, -g.y, -g.z, 0.0f);
 }
 
-/* The direction to search in after solve k, and its image, of the characters of `which`. Crowds do not write down what they start
- * from. */
+/* The search direction after solve k and its image, for the characters of `which`. Crowds do not store the initial
+ * values. */
 template <int C, int T>
-static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                   unsigned which, int k, const cg_plan *plans)
+static __device__ void next_search(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                   unsigned which, int k, const cg_control *steps)
 {
-    const int places = b.part.count + b.part.slot_count;
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
     float sums[C];
 #pragma unroll
     for (int c = 0; c < C; c++)
         sums[c] = 0.0f;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes;
         bool own;
-        const int place = b.place(s.interior_count, i, own);
+        const int node = b.node(s.interior_count, i, own);
         if (!own || (which >> c & 1u) == 0) continue;
-        const size_t q = (size_t)(b.first + c) * s.unknown_count + place;
+        const size_t q = (size_t)(b.first + c) * s.unknown_count + node;
         float4 search = get(b.row(b.out, b.slots, i, c)), image;
         if (k == 0) {
-            float4 g = whole_gradient<C>(s, st, b, b.first + c, i, place);
+            float4 g = node_gradient<C>(s, st, b, b.first + c, i, node);
             image = make_float4(-g.x, -g.y, -g.z, 0.0f);
-            if (C == 1 || i >= b.part.count) st.gradient[q] = g;
+            if (C == 1 || i >= b.subdomain.count) st.gradient[q] = g;
             if (C == 1) {
                 st.residual[q] = st.image[q] = image;
                 st.product[q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             }
         } else {
-            const float beta = plans[c].factor;
-            const float4 last = st.search[q], rest = st.residual[q];
-            const float4 before = C > 1 && k == 1 ? first_residual(st, q) : st.image[q];
+            const float beta = steps[c].factor;
+            const float4 last = st.search[q], residual = st.residual[q];
+            const float4 previous = C > 1 && k == 1 ? first_residual(st, q) : st.image[q];
             search = add_scaled(search, beta, last);
-            image = add_scaled(rest, beta, before);
+            image = add_scaled(residual, beta, previous);
             st.image[q] = image;
         }
         st.search[q] = search;
@@ -116,14 +116,14 @@ static __device__ void turn_search(const sup_gpu_system &s, const sup_gpu_state 
     reduce<T, C>(b.sums, sums, which, st, b.first, SUM_CURVATURE, 1);
 }
 
-/* d += alpha p, r -= alpha (A p + C p) at a place. */
+/* d += alpha p, r -= alpha (A p + C p) at a node. */
 struct cg_step {
     float4 product, residual;
 };
 
-/* `kept`: d, r and A p are written down; otherwise it is the first step. */
-static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int place,
-                                     float alpha, bool kept)
+/* `kept`: d, r and A p are stored; otherwise it is the first iteration. */
+static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view &view, size_t q, int node, float alpha,
+                                     bool kept)
 {
     cg_step to = {make_float4(0.0f, 0.0f, 0.0f, 0.0f), {}};
     float4 image;
@@ -136,43 +136,44 @@ static __device__ cg_step step_along(const sup_gpu_state &st, const contact_view
     }
     if (alpha == 0.0f) return to;
     to.product = add_scaled(to.product, alpha, st.search[q]);
-    to.residual = add_scaled(to.residual, -alpha, add_scaled(image, 1.0f, gather_rows(view, place)));
+    to.residual = add_scaled(to.residual, -alpha, add_scaled(image, 1.0f, gather_contacts(view, node)));
     return to;
 }
 
-/* The step along the search direction: what is left to solve for into `in` and `left`. */
+/* The step along the search direction: the residual into `in` and `slot_gradient`. */
 template <int C, int T>
-static __device__ void step_part(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                 const cg_plan *plans, bool kept = true)
+static __device__ void step_subdomain(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                      const cg_control *steps, bool kept = true)
 {
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places;
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes;
         bool own;
-        int place = b.place(s.interior_count, i, own);
-        float4 rest = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (own && plans[c].active) {
-            const size_t q = (size_t)(b.first + c) * s.unknown_count + place;
-            const cg_step to = step_along(st, open_contacts(s, st, b.first + c), q, place, plans[c].factor, kept);
+        int node = b.node(s.interior_count, i, own);
+        float4 residual = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (own && steps[c].active) {
+            const size_t q = (size_t)(b.first + c) * s.unknown_count + node;
+            const cg_step to = step_along(st, open_contacts(s, st, b.first + c), q, node, steps[c].factor, kept);
             st.product[q] = to.product;
-            st.residual[q] = rest = to.residual;
+            st.residual[q] = residual = to.residual;
         }
-        put(b.row(b.in, b.left, i, c), i < b.part.count ? rest : make_float4(-rest.x, -rest.y, -rest.z, 0.0f));
+        put(b.row(b.in, b.slot_gradient, i, c),
+            i < b.subdomain.count ? residual : make_float4(-residual.x, -residual.y, -residual.z, 0.0f));
     }
 }
 
-/* The direction at a place after the last step, along the search direction by `factor`, and its products with those before
- * into values[0..history]; image = g + r: - (A + C) d. */
-static __device__ void end_place(const sup_gpu_system &s, const sup_gpu_state &st, int character, int place,
-                                 float factor, int history, float *values, bool kept = true)
+/* The direction at a node after the last iteration, `factor` along the search direction, and its products with the
+ * previous directions into values[0..history]; image = g + r: -(A + C) d. */
+static __device__ void end_node(const sup_gpu_system &s, const sup_gpu_state &st, int character, int node, float factor,
+                                int history, float *values, bool kept = true)
 {
-    const size_t q = (size_t)character * s.unknown_count + place;
-    const cg_step to = step_along(st, open_contacts(s, st, character), q, place, factor, kept);
+    const size_t q = (size_t)character * s.unknown_count + node;
+    const cg_step to = step_along(st, open_contacts(s, st, character), q, node, factor, kept);
     const float4 image = add_scaled(st.gradient[q], 1.0f, to.residual);
     st.direction[history][q] = to.product;
     values[0] -= dot(to.product, image);
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY; j++)
+    for (int j = 0; j < SUP_SOLVER_HISTORY; j++)
         if (j < history) values[1 + j] += dot(st.direction[j][q], image);
 }
 

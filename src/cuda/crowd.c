@@ -19,7 +19,7 @@ enum {
     SETTLE_STEPS = 30,         /* steps without momentum after a reset, */
     SETTLE_CONTACT_STEPS = 20, /* and with contact after those */
     OWN_TURNS_TOUCHING = 6,    /* iterations at most, where none are asked for, with contact (solver.h) */
-    SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE: their rows are stiff, and up to eleven steps were taken back */
+    SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE_ITERATIONS: their rows are stiff, and up to eleven steps were taken back */
 };
 
 /* --- Creation --- */
@@ -142,8 +142,8 @@ void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance)
     orders->damping = (float)values[SUP_PROJECTIVE_DAMPING];
     orders->friction = (float)values[SUP_PROJECTIVE_FRICTION];
     orders->contact = values[SUP_PROJECTIVE_CONTACT] != 0.0;
-    orders->shared = values[SUP_PROJECTIVE_FAST] != 0.0;
-    orders->parting = values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
+    orders->shared_rotation = values[SUP_PROJECTIVE_FAST] != 0.0;
+    orders->untangling = values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
     sup_projective_forces(values, crowd->size, crowd->unit_metres, orders->fall);
     for (int32_t k = 0; k < 3; k++)
         orders->fall[k] *= crowd->time_step * crowd->time_step;
@@ -243,7 +243,7 @@ static int32_t count_solves(const sup_crowd *crowd)
     int32_t most = 0;
     for (int32_t i = 0; i < crowd->count; i++) {
         bool touches = crowd->orders[i].contact || crowd->colliders.count > 0;
-        int32_t solves = !touches ? 0 : crowd->orders[i].shared ? 1 : SUP_GPU_SOLVES;
+        int32_t solves = !touches ? 0 : crowd->orders[i].shared_rotation ? 1 : SUP_RESPONSE_MAX_SOLVES;
         most = solves > most ? solves : most;
     }
     return most;
@@ -260,13 +260,13 @@ static int32_t count_turns(const sup_crowd *crowd)
         int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
         most = asked > most ? asked : most;
     }
-    return most + (crowd->colliders.count > 0 ? SPARE_OF_COLLIDERS : SUP_GPU_SPARE);
+    return most + (crowd->colliders.count > 0 ? SPARE_OF_COLLIDERS : SUP_GPU_SPARE_ITERATIONS);
 }
 
 static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
                           void *stream)
 {
-    return sup_gpu_anchors_step(anchors, joints, phases_of(st), sizeof(sup_gpu_progress), st->anchors, st->bend,
+    return sup_gpu_anchors_step(anchors, joints, phases_of(st), sizeof(sup_gpu_progress), st->anchors, st->anchor_acceleration,
                                 stream);
 }
 
@@ -276,9 +276,9 @@ static int launch_contact(sup_crowd *crowd, void *stream)
     if (code == 0 && crowd->graph_detects)
         code = sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
     if (code == 0 && crowd->colliders.count > 0)
-        code = sup_gpu_touch(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body, crowd->joints.pose,
+        code = sup_gpu_collide(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body, crowd->joints.pose,
                              stream);
-    return code == 0 ? sup_gpu_list_rows(&crowd->system, &crowd->state, stream) : code;
+    return code == 0 ? sup_gpu_list_contacts(&crowd->system, &crowd->state, stream) : code;
 }
 
 /* Whether the device must move colliders that follow nodes. */
@@ -416,44 +416,44 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     const sup_gpu_system *s = &crowd->system;
     size_t n = (size_t)begin, vector = n * (size_t)s->unknown_count, skin = n * (size_t)s->skin_count;
     size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
-    size_t rows = n * (size_t)s->row_count;
+    size_t rows = n * (size_t)s->contact_count;
     sup_gpu_state st = crowd->state;
     sup_gpu_four **vectors[] = {&st.x[0],     &st.x[1],     &st.iterate[0], &st.iterate[1], &st.iterate[2],
-                                &st.guess,    &st.miss,     &st.inertial,   &st.push,       &st.calm,
+                                &st.prediction,    &st.prediction_error,     &st.inertial,   &st.limit_push,       &st.rest_damping,
                                 &st.gradient, &st.residual, &st.search,     &st.image,      &st.product};
-    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.limited, &st.carried};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.limited, &st.extrapolated};
     st.count = end - begin;
-    st.orders = crowd->settle_orders + n;
+    st.commands = crowd->settle_orders + n;
     st.progress += n;
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] += vector;
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] += skin;
-    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
+    for (int32_t i = 0; i < SUP_SOLVER_HISTORY; i++)
         st.direction[i] += vector;
     for (int32_t i = 0; i < 3; i++)
         st.anchors[i] += anchors;
-    st.bend += anchors;
-    st.feet += vector + anchors;
+    st.anchor_acceleration += anchors;
+    st.foot_points += vector + anchors;
     for (int32_t i = 0; i < 2; i++)
         st.control[i] += n;
     st.y += n * (size_t)s->interior_count;
     st.slot += n * (size_t)s->slot_count;
-    st.top += n * (size_t)s->top_count;
-    st.seat_volume += n * (size_t)s->seat_count;
-    st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_rows;
-    st.stepped += joints;
-    st.carry += joints;
-    st.calm_ways += n * (size_t)st.calm_rows;
-    st.rows += rows;
+    st.separator += n * (size_t)s->separator_count;
+    st.region_slot_volume += n * (size_t)s->region_slot_count;
+    st.sums += n * SUP_GPU_SUMS * (size_t)st.sum_stride;
+    st.step_joints += joints;
+    st.joint_motion += joints;
+    st.rest_damping_lengths += n * (size_t)st.rest_damping_blocks;
+    st.contacts += rows;
     st.pair += rows;
     st.force += rows;
     if (st.touched != NULL) st.touched += skin;
     st.near += skin;
-    st.touch_first += vector + n;
-    st.touch += 4 * rows;
-    st.raw += n * (size_t)s->slot_count;
-    st.cg += n * SUP_GPU_SOLVES;
+    st.node_contact_first += vector + n;
+    st.node_contact += 4 * rows;
+    st.raw_gradient += n * (size_t)s->slot_count;
+    st.cg += n * SUP_RESPONSE_MAX_SOLVES;
     return st; /* rhs is shared scratch */
 }
 
@@ -465,9 +465,9 @@ static sup_gpu_detect detect_range(const sup_crowd *crowd, int32_t begin)
     d.points += 2 * skin;
     d.normal += skin;
     d.nearest += skin;
-    d.grouped += n * (size_t)d.view.block_count * SUP_DETECT_CLUSTER;
-    d.block_box += n * (size_t)sup_gpu_detect_boxes(&d.view);
-    d.cell_box += n * SUP_GPU_CELL_FOURS * (size_t)d.view.cell_count;
+    d.clustered += n * (size_t)d.view.vertex_cluster_count * SUP_DETECT_CLUSTER;
+    d.cluster_box += n * (size_t)sup_gpu_detect_boxes(&d.view);
+    d.tet_cluster_box += n * SUP_GPU_TET_BOX_FOURS * (size_t)d.view.tet_cluster_count;
     return d;
 }
 
@@ -493,13 +493,13 @@ static int settle_contact(sup_crowd *crowd, int32_t begin, const sup_gpu_state *
     sup_gpu_detect detect = detect_range(crowd, begin);
     int code = sup_gpu_settled(system, st, stream);
     for (int32_t step = 0; code == 0 && step < SETTLE_CONTACT_STEPS; step++) {
-        code = sup_gpu_settle_look(system, st, stream);
+        code = sup_gpu_settle_detect(system, st, stream);
         if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
-        if (code == 0) code = sup_gpu_list_rows(system, st, stream);
-        if (code == 0) code = sup_gpu_settle_touch(st, stream);
-        if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE, SUP_GPU_SOLVES, stream);
+        if (code == 0) code = sup_gpu_list_contacts(system, st, stream);
+        if (code == 0) code = sup_gpu_settle_contact(st, stream);
+        if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE_ITERATIONS, SUP_RESPONSE_MAX_SOLVES, stream);
         if (code == 0) code = sup_gpu_finish(system, st, body, pose, stream);
-        if (code == 0) code = sup_gpu_still(system, st, stream);
+        if (code == 0) code = sup_gpu_stop(system, st, stream);
     }
     return code;
 }
@@ -528,9 +528,9 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
     for (int32_t step = 0; code == 0 && step < SETTLE_STEPS; step++) {
-        code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE, 0, stream);
+        code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE_ITERATIONS, 0, stream);
         if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
-        if (code == 0) code = sup_gpu_still(system, &st, stream);
+        if (code == 0) code = sup_gpu_stop(system, &st, stream);
         if (code == 0) code = sup_gpu_settle_end(&st, stream);
     }
     if (code == 0 && touches) code = settle_contact(crowd, begin, &st, &body, joints.pose, stream);

@@ -32,7 +32,7 @@ typedef struct sup_crowd_colliders {
     /* [instances*count] own space -> node or world; node -> world; own space -> world in the previous frame and in this
      * one */
     sup_affine *transform, *node_world, *from, *to;
-    sup_gpu_solid *solids; /* [instances*count] as last sent */
+    sup_gpu_collider *solids; /* [instances*count] as last sent */
     bool at_rest;          /* no collider moves in them */
     sup_gpu_colliders device;
 } sup_crowd_colliders;

@@ -3,10 +3,8 @@
  * device. */
 #include "cuda/crowd.h"
 
+#include "contact/contact_tuning.h"
 #include "methods/projective/projective.h"
-
-/* In mean edges of the skin, as in projective_step.c. */
-static const float COLLIDER_GAP = 0.1f, COLLIDER_KEEP = 0.25f;
 
 sup_result sup_crowd_check_colliders(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
 {
@@ -48,8 +46,8 @@ static double *compute_thickness(sup_crowd *crowd, const sup_projective_view *vi
     const sup_system *s = &view->system;
     double *thickness = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof *thickness);
     for (int32_t v = 0; thickness != NULL && v < s->skin_count; v++)
-        thickness[v] = sup_v3_distance(sup_v3_load(s->rest + 4 * (size_t)s->place[v]),
-                                       sup_v3_load(s->rest + 4 * (size_t)s->place[s->skin_count + v])) +
+        thickness[v] = sup_v3_distance(sup_v3_load(s->rest + 4 * (size_t)s->node[v]),
+                                       sup_v3_load(s->rest + 4 * (size_t)s->node[s->skin_count + v])) +
                        (double)view->detect.edge[0];
     return thickness;
 }
@@ -60,8 +58,8 @@ static sup_result create_solids(sup_crowd *crowd, sup_error *error)
     sup_crowd_colliders *c = &crowd->colliders;
     size_t count = (size_t)c->count, all = (size_t)crowd->count * count;
     for (size_t i = 0; i < count; i++) {
-        sup_gpu_solid *to = &c->solids[i];
-        *to = (sup_gpu_solid){.solid = c->list->solids[i], .place = c->list->transform[i], .node = c->list->node[i]};
+        sup_gpu_collider *to = &c->solids[i];
+        *to = (sup_gpu_collider){.solid = c->list->solids[i], .transform = c->list->transform[i], .node = c->list->node[i]};
         c->follow = c->follow || to->node >= 0;
         if (to->solid.shape != SUP_COLLIDER_MESH) continue;
         to->solid.mesh = upload_mesh(crowd, c->list->solids[i].mesh, error);
@@ -85,16 +83,16 @@ sup_result sup_crowd_open_colliders(sup_crowd *crowd, const sup_projective_view 
         *maps[i] = sup_arena_alloc(&crowd->arena, all, sizeof(sup_affine));
         if (*maps[i] == NULL) return sup_fail_memory(error, "the crowd's colliders");
     }
-    c->solids = sup_arena_alloc(&crowd->arena, all, sizeof(sup_gpu_solid));
+    c->solids = sup_arena_alloc(&crowd->arena, all, sizeof(sup_gpu_collider));
     double *thickness = compute_thickness(crowd, view);
     if (c->solids == NULL || thickness == NULL) return sup_fail_memory(error, "the crowd's colliders");
     sup_result result = create_solids(crowd, error);
     if (result != SUP_OK) return result;
     sup_gpu_colliders *to = &c->device;
     *to = (sup_gpu_colliders){
-        .count = c->count, .gap = COLLIDER_GAP * view->detect.edge[0], .keep = COLLIDER_KEEP * view->detect.edge[0]};
+        .count = c->count, .gap = SUP_COLLIDER_GAP * view->detect.edge[0], .release = SUP_COLLIDER_RELEASE * view->detect.edge[0]};
     to->thickness = sup_crowd_upload(crowd, thickness, skin, sizeof *thickness, error);
-    if (to->thickness != NULL) to->solids = sup_crowd_upload(crowd, c->solids, all, sizeof(sup_gpu_solid), error);
+    if (to->thickness != NULL) to->solids = sup_crowd_upload(crowd, c->solids, all, sizeof(sup_gpu_collider), error);
     if (to->solids != NULL) to->followed = sup_crowd_alloc(crowd, all, sizeof(sup_affine), error);
     if (to->followed != NULL)
         crowd->state.touched = sup_crowd_alloc(crowd, (size_t)crowd->count * skin, sizeof(int32_t), error);
@@ -174,11 +172,11 @@ int sup_crowd_send_solids(sup_crowd *crowd, double t0, double t1, void *stream)
     bool at_rest = !moved(c, 0, all);
     if (all == 0 || (at_rest && c->at_rest)) return 0;
     for (size_t k = 0; k < all; k++) {
-        sup_gpu_solid *to = &c->solids[k];
-        to->place = c->transform[k];
-        to->solid.before = sup_affine_between(c->from[k], c->to[k], t0);
+        sup_gpu_collider *to = &c->solids[k];
+        to->transform = c->transform[k];
+        to->solid.previous = sup_affine_between(c->from[k], c->to[k], t0);
         to->solid.world = sup_affine_between(c->from[k], c->to[k], t1);
-        if (!sup_solid_enter(&to->solid, &to->space)) to->space.scale = 0.0;
+        if (!sup_collider_invert(&to->solid, &to->space)) to->space.scale = 0.0;
     }
     c->at_rest = at_rest;
     return sup_cuda_copy_async(c->device.solids, c->solids, all * sizeof *c->solids, stream);

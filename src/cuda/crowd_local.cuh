@@ -1,8 +1,9 @@
-/* crowd_local.cuh (internal) - the local step of a part in a crowd: the same as in step_subdomain.cuh, a thread a prism.
+/* crowd_local.cuh (internal) - the local step of a subdomain in a crowd: as in step_subdomain.cuh, one thread per
+ * prism.
  *
- * One character fills the device only with a thread a tetrahedron; of a crowd there is enough for a thread to take all three of a prism,
- * which it reads once, and to leave one force a corner instead of one for each tetrahedron there. Forces of two characters are
- * in fast memory at a time. */
+ * A single character fills the device only with one thread per tetrahedron. In a crowd a thread can process all
+ * three tetrahedra of a prism, which it loads once, and write one force per corner instead of one per tetrahedron
+ * and corner. Forces of two characters are in shared memory at a time. */
 #ifndef SUP_CUDA_CROWD_LOCAL_CUH
 #define SUP_CUDA_CROWD_LOCAL_CUH
 
@@ -13,44 +14,44 @@ enum {
     CROWD = SUP_GPU_LOCKSTEP,
     PAIR = 2,
     EACH = 128,
-    BLENDS_AT_A_TIME = 3
-}; /* EACH: threads of one of the two, where they part */
+    BLENDS_AT_ONCE = 3
+}; /* EACH: threads per character while the two are processed in parallel */
 
 typedef block_view<CROWD> crowd_view;
 
-/* Floats of fast memory; products of the solve are where the forces were. */
+/* Floats in shared memory; products of the solve reuse the memory of the forces. */
 struct crowd_sizes {
-    int in, scratch, left, sums, x, feet, pressure;
+    int in, scratch, slot_gradient, sums, x, feet, pressure;
     __host__ __device__ crowd_sizes(const sup_gpu_system &s)
     {
         enum { LIMIT = limit<CROWD>::value, ROW = width<CROWD>::value };
-        const int products = CROWD_THREADS / LIMIT * LIMIT * ROW, forces = PAIR * s.most_forces;
+        const int products = CROWD_THREADS / LIMIT * LIMIT * ROW, forces = PAIR * s.max_forces;
         in = in_size<CROWD>::value;
         scratch = ((products > forces ? products : forces) + 3) / 4 * 4;
-        left = s.most_slots * ROW;
-        sums = PAIR * 32 * SUP_GPU_SUMS_ALL;
-        x = CROWD * s.most_local * 4;
-        feet = s.volume > 0.0f ? PAIR * s.most_feet * 4 : 0;
-        pressure = (2 * CROWD * s.most_seats + 3) / 4 * 4;
+        slot_gradient = s.max_slots * ROW;
+        sums = PAIR * 32 * SUP_GPU_SUMS_PADDED;
+        x = CROWD * s.max_local * 4;
+        feet = s.volume > 0.0f ? PAIR * s.max_foot_points * 4 : 0;
+        pressure = (2 * CROWD * s.max_region_slots + 3) / 4 * 4;
     }
-    __host__ __device__ int before_pack() const
+    __host__ __device__ int pack_offset() const
     {
-        return in + scratch + left + sums + x + feet + pressure;
+        return in + scratch + slot_gradient + sums + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
-        return (size_t)before_pack() * sizeof(float) + (size_t)s.most_pack;
+        return (size_t)pack_offset() * sizeof(float) + (size_t)s.max_pack;
     }
 };
 
 static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
     const crowd_sizes size(s);
-    __shared__ sup_subdomain part;
-    const sup_subdomain *from = &s.parts[blockIdx.x];
-    for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += CROWD_THREADS)
-        ((int *)&part)[i] = ((const int *)from)[i];
-    crowd_view b(part);
+    __shared__ sup_subdomain subdomain;
+    const sup_subdomain *from = &s.subdomains[blockIdx.x];
+    for (int i = threadIdx.x; i < (int)(sizeof subdomain / sizeof(int)); i += CROWD_THREADS)
+        ((int *)&subdomain)[i] = ((const int *)from)[i];
+    crowd_view b(subdomain);
     b.first = blockIdx.y * CROWD;
     b.live = min((int)CROWD, st.count - b.first);
     b.inverse = s.inverse + (size_t)blockIdx.x * limit<CROWD>::value * limit<CROWD>::value;
@@ -58,90 +59,90 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
     b.force = b.out = b.in + size.in;
     b.half = b.out + limit<CROWD>::value * width<CROWD>::value;
     b.slots = NULL;
-    b.left = b.force + size.scratch;
-    b.sums = b.left + size.left;
+    b.slot_gradient = b.force + size.scratch;
+    b.sums = b.slot_gradient + size.slot_gradient;
     b.x = b.sums + size.sums;
     b.feet = b.x + size.x;
-    b.most = s.most_local;
+    b.max_nodes = s.max_local;
     b.feet_count = PAIR;
-    b.feet_step = s.most_feet * 4;
+    b.feet_step = s.max_foot_points * 4;
     b.pressure = b.feet + size.feet;
     b.pack = (const unsigned char *)(b.pressure + size.pressure);
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     b.blend_weight = s.blend_weight + from->blend_first;
-    b.blend_seat = s.blend_seat + from->blend_first;
+    b.blend_region_slot = s.blend_region_slot + from->blend_first;
     return b;
 }
 
-/* Begins to copy where the iterates and the anchors of all characters are. */
-static __device__ void load_places(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
-                                   const local_view *views)
+/* Begins to copy the iterates and the anchors of all characters. */
+static __device__ void load_nodes(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
+                                  const local_view *views)
 {
     const int32_t *anchor = b.at<int32_t>(SUP_PACK_ANCHOR);
-    const int free_count = b.part.count + b.part.slot_count;
+    const int free_count = b.subdomain.count + b.subdomain.slot_count;
     const float4 *from[CROWD], *given[CROWD];
 #pragma unroll
     for (int c = 0; c < CROWD; c++) {
-        const int here = min(c, b.live - 1); /* of those beyond, and those that are over, nobody looks at the places */
+        const int here = min(c, b.live - 1); /* nodes of missing and finished characters are not used */
         from[c] = st.iterate[views[here].current] + (size_t)(b.first + here) * s.unknown_count;
         given[c] = st.anchors[st.progress[b.first + here].phase % 3] + (size_t)(b.first + here) * s.anchor_count;
     }
     for (int i = threadIdx.x; i < free_count; i += CROWD_THREADS) {
         bool own;
-        const int place = b.place(s.interior_count, i, own);
+        const int node = b.node(s.interior_count, i, own);
 #pragma unroll
         for (int c = 0; c < CROWD; c++)
-            copy_chunk(b.x + 4 * (c * s.most_local + i), from[c] + place);
+            copy_chunk(b.x + 4 * (c * s.max_local + i), from[c] + node);
     }
-    for (int i = threadIdx.x; i < b.part.anchor_count; i += CROWD_THREADS) {
+    for (int i = threadIdx.x; i < b.subdomain.anchor_count; i += CROWD_THREADS) {
         const int which = anchor[i];
 #pragma unroll
         for (int c = 0; c < CROWD; c++)
-            copy_chunk(b.x + 4 * (c * s.most_local + free_count + i), given[c] + which);
+            copy_chunk(b.x + 4 * (c * s.max_local + free_count + i), given[c] + which);
     }
 }
 
-static __device__ sup_wide3 place_at(const float4 *x, unsigned place)
+static __device__ sup_wide3 node_position(const float4 *x, unsigned node)
 {
-    const float4 v = x[place];
+    const float4 v = x[node];
     return sup_wide3{v.x, v.y, v.z};
 }
 
-/* What a prism of a character has. */
+/* A prism of a character. */
 struct crowd_prism {
     const float *tets;
-    const uint16_t *corner; /* stride apart */
-    const float4 *x, *feet; /* feet NULL: no volume */
+    const uint16_t *corner; /* with a stride */
+    const float4 *x, *feet; /* foot points; NULL: no volume */
     float *force;
-    float pressure; /* on its column */
+    float pressure; /* on its wedge */
     int stride, loose_stride;
     bool shared_rotation;
 };
 
-/* Adds the pressure on the column under a prism to the forces on its outer corners. */
-static __device__ void press_column(const crowd_prism &p, sup_wide3 sum[5])
+/* Adds the pressure on the wedge under a prism to the forces on its outer corners. */
+static __device__ void press_wedge(const crowd_prism &p, sup_wide3 sum[5])
 {
     sup_wide3 skin[3], foot[3];
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        const unsigned place = p.corner[k * p.stride];
-        skin[k] = place_at(p.x, place);
-        foot[k] = place_at(p.feet, place);
+        const unsigned node = p.corner[k * p.stride];
+        skin[k] = node_position(p.x, node);
+        foot[k] = node_position(p.feet, node);
     }
-    const column under = column_between(skin, foot);
-    column_press(&under, p.pressure, sum);
+    const wedge under = wedge_between(skin, foot);
+    wedge_press(&under, p.pressure, sum);
 }
 
-/* The edges of a prism, from its last corner. */
+/* Edges of a prism from its last corner. */
 static __device__ void edges_of(const crowd_prism &p, sup_wide3 edge[5])
 {
-    const sup_wide3 last = place_at(p.x, p.corner[CORNER_C1 * p.stride]);
+    const sup_wide3 last = node_position(p.x, p.corner[CORNER_C1 * p.stride]);
 #pragma unroll
     for (int k = 0; k < 5; k++)
-        edge[k] = sup_wide3_sub(place_at(p.x, p.corner[k * p.stride]), last);
+        edge[k] = sup_wide3_sub(node_position(p.x, p.corner[k * p.stride]), last);
 }
 
-/* Forces of a prism into fast memory. CORNERS: 3 where its inner side is given, else 5. */
+/* Forces of a prism into shared memory. CORNERS: 3 where its inner side is anchored, else 5. */
 template <int CORNERS> static __device__ void put_forces(const crowd_prism &p, int prism, sup_wide3 sum[5])
 {
     if (CORNERS == 5) {
@@ -150,15 +151,15 @@ template <int CORNERS> static __device__ void put_forces(const crowd_prism &p, i
         const sup_wide3 all = plus(plus(plus(sum[0], sum[1]), plus(sum[2], sum[3])), sum[4]);
         put_force(to, 1, sum[3]);
         put_force(to + step, 1, sum[4]);
-        put_force(to + 2 * step, 1, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
+        put_force(to + 2 * step, 1, sup_wide3{-all.x, -all.y, -all.z}); /* forces of strain sum to zero */
     }
-    if (p.feet != NULL) press_column(p, sum);
+    if (p.feet != NULL) press_wedge(p, sum);
 #pragma unroll
     for (int k = 0; k < 3; k++)
         put_force(p.force + 3 * (k * p.stride + prism), 1, sum[k]);
 }
 
-/* Twice the energy of its strain; not a number where the closed form cannot give a rotation. */
+/* Returns twice the strain energy; NaN where the rotation has no closed form. */
 template <int CORNERS> static __device__ __forceinline__ float push_prism(const crowd_prism &p, int prism)
 {
     sup_wide3 edge[5], sum[5];
@@ -168,8 +169,8 @@ template <int CORNERS> static __device__ __forceinline__ float push_prism(const 
     return energy;
 }
 
-/* The same without exceptions, for the few that need it. */
-static __device__ __noinline__ float mend_prism(const crowd_prism &p, int prism, bool loose)
+/* The same for all matrices, for the few prisms that need it. */
+static __device__ __noinline__ float repair_prism(const crowd_prism &p, int prism, bool loose)
 {
     sup_wide3 edge[5], sum[5] = {};
     float f[3][9], mean[9] = {0.0f}, energy = 0.0f, total = 0.0f;
@@ -199,48 +200,48 @@ static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_vi
                                          int which, int i)
 {
     const unsigned at = (unsigned)i;
-    const float *pressure = b.pressure + c * s.most_seats;
+    const float *pressure = b.pressure + c * s.max_region_slots;
     crowd_prism p;
     p.tets = b.tets + at / SUP_PRISM_LANES * SUP_PRISM_FLOATS + at % SUP_PRISM_LANES;
     p.corner = b.at<uint16_t>(SUP_PACK_CORNER) + i;
-    p.x = (const float4 *)b.x + c * s.most_local;
+    p.x = (const float4 *)b.x + c * s.max_local;
     p.feet = s.volume > 0.0f ? (const float4 *)(b.feet + which * b.feet_step) : NULL;
-    p.force = b.force + which * s.most_forces;
-    p.stride = b.part.prism_stride;
-    p.loose_stride = b.part.loose_stride;
+    p.force = b.force + which * s.max_forces;
+    p.stride = b.subdomain.prism_stride;
+    p.loose_stride = b.subdomain.loose_stride;
     p.shared_rotation = views[c].shared_rotation != 0;
     p.pressure = 0.0f;
-    for (int first = 0; s.volume > 0.0f && first < b.part.blend_count; first += BLENDS_AT_A_TIME) {
-        float weight[BLENDS_AT_A_TIME]; /* all on the way at once */
-        int seat[BLENDS_AT_A_TIME];
+    for (int first = 0; s.volume > 0.0f && first < b.subdomain.blend_count; first += BLENDS_AT_ONCE) {
+        float weight[BLENDS_AT_ONCE]; /* all loads in flight at once */
+        int region_slot[BLENDS_AT_ONCE];
 #pragma unroll
-        for (int k = 0; k < BLENDS_AT_A_TIME; k++) {
-            const bool there = first + k < b.part.blend_count;
+        for (int k = 0; k < BLENDS_AT_ONCE; k++) {
+            const bool there = first + k < b.subdomain.blend_count;
             weight[k] = there ? b.blend_weight[(first + k) * p.stride + i] : 0.0f;
-            seat[k] = there ? b.blend_seat[(first + k) * p.stride + i] : 0;
+            region_slot[k] = there ? b.blend_region_slot[(first + k) * p.stride + i] : 0;
         }
 #pragma unroll
-        for (int k = 0; k < BLENDS_AT_A_TIME; k++)
-            p.pressure = fmaf(weight[k], pressure[seat[k]], p.pressure);
+        for (int k = 0; k < BLENDS_AT_ONCE; k++)
+            p.pressure = fmaf(weight[k], pressure[region_slot[k]], p.pressure);
     }
     return p;
 }
 
-/* Forces of the part's prisms of two characters, a thread a prism; warps take them 32 by 32. Returns their energies. The few whose
- * rotations the closed form cannot give come last. */
+/* Forces of the subdomain's prisms of two characters, one thread per prism, 32 per warp. Returns their energies. The
+ * few whose rotations have no closed form are computed last. */
 static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b, const local_view *views, int first,
                                     float (&energy)[PAIR])
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, chunks = b.part.prism_stride / 32;
-    unsigned again = 0, round = 1;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, chunks = b.subdomain.prism_stride / 32;
+    unsigned again = 0, pass = 1;
     energy[0] = energy[1] = 0.0f;
-    for (int item = warp; item < PAIR * chunks; item += CROWD_THREADS / 32, round <<= 1) {
+    for (int item = warp; item < PAIR * chunks; item += CROWD_THREADS / 32, pass <<= 1) {
         const int which = item >= chunks, c = first + which, i = (item - which * chunks) * 32 + lane;
-        if (c >= b.live || views[c].over || i >= b.part.prism_count) continue;
+        if (c >= b.live || views[c].finished || i >= b.subdomain.prism_count) continue;
         const crowd_prism p = view_prism(s, b, views, c, which, i);
         const float twice = i - lane < p.loose_stride ? push_prism<5>(p, i) : push_prism<3>(p, i);
         if (!(twice == twice)) {
-            again |= round;
+            again |= pass;
             continue;
         }
         energy[0] += which == 0 ? 0.5f * twice : 0.0f;
@@ -250,61 +251,63 @@ static __device__ void crowd_forces(const sup_gpu_system &s, const crowd_view &b
         if ((again & 1u) == 0) continue;
         const int which = item >= chunks, i = (item - which * chunks) * 32 + lane;
         const crowd_prism p = view_prism(s, b, views, first + which, which, i);
-        const float twice = mend_prism(p, i, i - lane < p.loose_stride);
+        const float twice = repair_prism(p, i, i - lane < p.loose_stride);
         energy[0] += which == 0 ? 0.5f * twice : 0.0f;
         energy[1] += which == 1 ? 0.5f * twice : 0.0f;
     }
 }
 
-/* The gradient of two characters, half of the threads each: what gradient() and contact_gradient() of step_subdomain.cuh do. Values of the
- * threads' own character. */
+/* Gradient of two characters, half of the threads each: gradient() and contact_gradient() of step_subdomain.cuh.
+ * `values` belong to the thread's character. */
 static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
-                                      const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])
+                                      const local_view &now, int c, float (&values)[SUP_GPU_SUMS_PADDED])
 {
-    const int character = b.first + c, places = b.part.count + b.part.slot_count, which = threadIdx.x / EACH;
+    const int character = b.first + c, nodes = b.subdomain.count + b.subdomain.slot_count, which = threadIdx.x / EACH;
     const size_t at = (size_t)character * s.unknown_count;
     const uint16_t *begin = b.at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.at<uint16_t>(SUP_PACK_SUM_FROM);
-    const float *masses = b.at<float>(SUP_PACK_MASS), *force = b.force + which * s.most_forces;
-    const float4 *x = (const float4 *)b.x + c * s.most_local;
+    const float *masses = b.at<float>(SUP_PACK_MASS), *force = b.force + which * s.max_forces;
+    const float4 *x = (const float4 *)b.x + c * s.max_local;
     const int32_t *slot = b.at<int32_t>(SUP_PACK_SLOT);
-    const bool touching = now.rows > 0;
+    const bool touching = now.contacts > 0;
     const contact_view contacts = touching ? open_contacts(s, st, character) : contact_view{};
-    for (int i = threadIdx.x % EACH; i < places; i += EACH) {
+    for (int i = threadIdx.x % EACH; i < nodes; i += EACH) {
         bool own;
-        const int place = b.place(s.interior_count, i, own);
+        const int node = b.node(s.interior_count, i, own);
         const float mass = masses[i];
-        const bool inside = i < b.part.count;
+        const bool inside = i < b.subdomain.count;
         float4 here = x[i], inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (mass > 0.0f) inertial = st.inertial[at + place];
-        const int touches = touching && own ? contacts.touch_first[place + 1] - contacts.touch_first[place] : 0;
+        if (mass > 0.0f) inertial = st.inertial[at + node];
+        const int has_contacts =
+            touching && own ? contacts.node_contact_first[node + 1] - contacts.node_contact_first[node] : 0;
         for (int e = begin[i], end = begin[i + 1]; e < end; e++) {
             const float *f = force + from[e];
             g.x += f[0], g.y += f[1], g.z += f[2];
         }
-        const float4 apart = minus(here, inertial);
-        g = add_scaled(g, mass, apart);
-        values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
+        const float4 difference = minus(here, inertial);
+        g = add_scaled(g, mass, difference);
+        values[SUM_ENERGY] = fmaf(0.5f * mass, dot(difference, difference), values[SUM_ENERGY]);
         if (touching) {
-            if (touches > 0)
-                g = add_scaled(g, 1.0f, contact_forces(s, contacts, st.iterate[now.current] + at, place, values));
+            if (has_contacts > 0)
+                g = add_scaled(g, 1.0f, contact_forces(s, contacts, st.iterate[now.current] + at, node, values));
             if (inside)
-                st.gradient[at + place] = g;
+                st.gradient[at + node] = g;
             else
-                st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
+                st.raw_gradient[(size_t)character * s.slot_count + slot[i - b.subdomain.count]] = g;
         } else {
 #pragma unroll
-            for (int j = 0; j < SUP_GPU_HISTORY - 1; j++)
-                if (j < now.history) values[SUM_OLDER + j] += dot(st.direction[j][at + place], g);
+            for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++)
+                if (j < now.history) values[SUM_OLDER + j] += dot(st.direction[j][at + node], g);
         }
-        put(b.row(b.in, b.left, i, c), inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+        put(b.row(b.in, b.slot_gradient, i, c), inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
     }
 }
 
-/* Sums of a local step of two characters, whose `energy` every thread has a part of, `values` only those of its half. */
+/* Sums of a local step of two characters; every thread has a part of both energies in `energy`, and `values` of its
+ * own character only. */
 static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, const local_view *views, int first,
-                                  float (&energy)[PAIR], float (&values)[SUP_GPU_SUMS_ALL])
+                                  float (&energy)[PAIR], float (&values)[SUP_GPU_SUMS_PADDED])
 {
-    enum { WARPS = CROWD_THREADS / 32, OF_EACH = EACH / 32, N = SUP_GPU_SUMS_ALL };
+    enum { WARPS = CROWD_THREADS / 32, OF_EACH = EACH / 32, N = SUP_GPU_SUMS_PADDED };
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const float strain = warp_sums<PAIR>(energy), sum = warp_sums<N>(values);
     float *strains = b.sums + 32 * N;
@@ -312,8 +315,8 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
     if (lane % (32 / N) == 0) b.sums[lane / (32 / N) * 32 + warp] = sum;
     __syncthreads();
     const int which = threadIdx.x / N, k = threadIdx.x % N, c = first + which;
-    if (which >= PAIR || c >= b.live || views[c].over ||
-        k >= (views[c].rows > 0 ? SUM_PUSHING + 1 : SUM_OLDER + views[c].history))
+    if (which >= PAIR || c >= b.live || views[c].finished ||
+        k >= (views[c].contacts > 0 ? SUM_PUSHING + 1 : SUM_OLDER + views[c].history))
         return;
     float total = 0.0f;
 #pragma unroll
@@ -321,15 +324,15 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
         total += b.sums[k * 32 + which * OF_EACH + w];
     for (int w = 0; k == SUM_ENERGY && w < WARPS; w++)
         total += strains[which * 32 + w];
-    st.sums[((size_t)(b.first + c) * SUP_GPU_SUMS + SUM_ENERGY + k) * st.sum_rows + blockIdx.x] = total;
+    st.sums[((size_t)(b.first + c) * SUP_GPU_SUMS + SUM_ENERGY + k) * st.sum_stride + blockIdx.x] = total;
 }
 
-/* A local step of two characters, whose places are there. */
+/* A local step of two characters whose nodes are in shared memory. */
 static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &st, const crowd_view &b,
                                   const local_view *views, int first)
 {
     const int which = threadIdx.x / EACH, c = first + which;
-    float energy[PAIR], values[SUP_GPU_SUMS_ALL];
+    float energy[PAIR], values[SUP_GPU_SUMS_PADDED];
     wait_inverse();
     __syncthreads();
     crowd_forces(s, b, views, first, energy);
@@ -337,11 +340,11 @@ static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &
     for (int next = first + PAIR; s.volume > 0.0f && next < min(b.live, first + 2 * PAIR); next++)
         load_feet<CROWD, CROWD_THREADS>(s, st, b, next);
 #pragma unroll
-    for (int k = 0; k < SUP_GPU_SUMS_ALL; k++)
+    for (int k = 0; k < SUP_GPU_SUMS_PADDED; k++)
         values[k] = 0.0f;
-    if (which < PAIR && c < b.live && !views[c].over) {
-        const float *energies = b.pressure + (CROWD + c) * s.most_seats;
-        for (int i = threadIdx.x % EACH; s.volume > 0.0f && i < b.part.seat_count; i += EACH)
+    if (which < PAIR && c < b.live && !views[c].finished) {
+        const float *energies = b.pressure + (CROWD + c) * s.max_region_slots;
+        for (int i = threadIdx.x % EACH; s.volume > 0.0f && i < b.subdomain.region_slot_count; i += EACH)
             values[SUM_ENERGY] += energies[i];
         crowd_gradient(s, st, b, views[c], c, values);
     }

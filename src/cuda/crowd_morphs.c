@@ -60,7 +60,7 @@ sup_result sup_crowd_open_morphs(sup_crowd *crowd, const int32_t *lanes, int32_t
 {
     sup_skin_model skin = sup_skin_open(crowd->model);
     if (skin.morphs.count == 0 || lane_count == 0) return SUP_OK;
-    size_t all = (size_t)skin.block_count * SUP_SKIN_CLUSTER;
+    size_t all = (size_t)skin.cluster_count * SUP_SKIN_CLUSTER;
     size_t capacity = (size_t)skin.morphs.first[(int64_t)skin.window_count * skin.morphs.count];
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     int32_t *lane_of = sup_arena_alloc(&arena, all, sizeof(int32_t));

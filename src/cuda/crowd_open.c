@@ -259,7 +259,7 @@ static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error
 static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_error *error)
 {
     sup_skin_model skin = sup_skin_open(crowd->model);
-    size_t all = (size_t)skin.block_count * SUP_SKIN_CLUSTER;
+    size_t all = (size_t)skin.cluster_count * SUP_SKIN_CLUSTER;
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     unsigned char *seen = sup_arena_alloc(&arena, (size_t)crowd->vertex_count + 1, 1);
     int32_t *lane = sup_arena_alloc(&arena, all + 1, sizeof(int32_t));
@@ -283,8 +283,8 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
         (sup_gpu_skin){.lane_count = count,
                        .lane = up(&u, lane, count, sizeof(int32_t)),
                        .vertex = up(&u, vertex, count, sizeof(int32_t)),
-                       .joint_first = up(&u, skin.joint_first, (int64_t)skin.block_count + 1, sizeof(int32_t)),
-                       .weight_first = up(&u, skin.weight_first, (int64_t)skin.block_count + 1, sizeof(int32_t)),
+                       .joint_first = up(&u, skin.joint_first, (int64_t)skin.cluster_count + 1, sizeof(int32_t)),
+                       .weight_first = up(&u, skin.weight_first, (int64_t)skin.cluster_count + 1, sizeof(int32_t)),
                        .joints = up(&u, skin.joints, sup_model_array_count(crowd->model, "joints"), sizeof(uint16_t)),
                        .weights = up(&u, skin.weights, sup_model_array_count(crowd->model, "weights"), sizeof(float)),
                        .strongest = up(&u, skin.strongest, (int64_t)all, 1),
@@ -350,7 +350,7 @@ static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_sub
 {
     int32_t *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
     for (int32_t v = 0; place != NULL && v < s->skin_count; v++)
-        place[v] = s->place[v] >= s->unknown_count ? s->place[v] : b->number[s->place[v]];
+        place[v] = s->node[v] >= s->unknown_count ? s->node[v] : b->number[s->node[v]];
     return place;
 }
 
@@ -375,11 +375,11 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
     int32_t most = 0, feet = 0, blend = 0, inner_count = 0, *place = number_skin(crowd, from, b);
     int32_t *inner = place != NULL ? list_inner(crowd, from, place, &inner_count) : NULL;
     if (inner == NULL) return sup_fail_memory(error, "the crowd");
-    for (int32_t p = 0; p < b->part_count; p++) {
-        int32_t local = b->parts[p].count + b->parts[p].slot_count + b->parts[p].anchor_count;
-        int32_t chambers = b->parts[p].blend_count * b->parts[p].prism_stride;
-        int32_t skin = b->parts[p].count + b->parts[p].slot_count;
-        skin = skin > b->parts[p].foot_count ? skin : b->parts[p].foot_count;
+    for (int32_t p = 0; p < b->subdomain_count; p++) {
+        int32_t local = b->subdomains[p].count + b->subdomains[p].slot_count + b->subdomains[p].anchor_count;
+        int32_t chambers = b->subdomains[p].blend_count * b->subdomains[p].prism_stride;
+        int32_t skin = b->subdomains[p].count + b->subdomains[p].slot_count;
+        skin = skin > b->subdomains[p].foot_count ? skin : b->subdomains[p].foot_count;
         most = local > most ? local : most;
         feet = skin > feet ? skin : feet;
         blend = chambers > blend ? chambers : blend;
@@ -387,45 +387,45 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
     crowd->system = (sup_gpu_system){
         .unknown_count = b->unknown_count,
         .interior_count = b->interior_count,
-        .top_count = b->top_count,
-        .top_stride = b->top_stride,
-        .part_count = b->part_count,
+        .separator_count = b->separator_count,
+        .separator_stride = b->separator_stride,
+        .subdomain_count = b->subdomain_count,
         .slot_count = b->slot_count,
         .anchor_count = b->anchor_count,
         .skin_count = from->skin_count,
-        .lockstep = b->limit == SUP_SUBDOMAIN_ALONE ? 1 : SUP_GPU_LOCKSTEP,
-        .most_local = most,
-        .most_feet = feet,
-        .most_prisms = b->most_prisms,
-        .most_forces = b->most_forces,
-        .most_slots = b->most_slots,
-        .most_pack = b->pack_size,
+        .lockstep = b->limit == SUP_SUBDOMAIN_LIMIT_SINGLE ? 1 : SUP_GPU_LOCKSTEP,
+        .max_local = most,
+        .max_foot_points = feet,
+        .max_prisms = b->max_prisms,
+        .max_forces = b->max_forces,
+        .max_slots = b->max_slots,
+        .max_pack = b->pack_size,
         .solve_stride = b->solve_stride,
-        .most_seats = b->most_seats,
-        .most_blend = blend,
-        .seat_count = b->seat_count,
+        .max_region_slots = b->max_region_slots,
+        .max_blend = blend,
+        .region_slot_count = b->region_slot_count,
         .inner_count = inner_count,
-        .first_place = b->number[0],
+        .first_node = b->number[0],
         .is_static = from->is_static,
         .weight_sum = from->weight_sum,
         .volume = from->volume,
         .size = from->size,
-        .parts = up(&u, b->parts, b->part_count, sizeof(sup_subdomain)),
-        .pack = up(&u, b->pack, (int64_t)b->part_count * b->pack_size, 1),
-        .inverse = up(&u, b->inverse, (int64_t)((size_t)b->part_count * square), sizeof(float)),
+        .subdomains = up(&u, b->subdomains, b->subdomain_count, sizeof(sup_subdomain)),
+        .pack = up(&u, b->pack, (int64_t)b->subdomain_count * b->pack_size, 1),
+        .inverse = up(&u, b->inverse, (int64_t)((size_t)b->subdomain_count * square), sizeof(float)),
         .solve = b->solve == NULL
                      ? NULL
-                     : up(&u, b->solve, (int64_t)b->part_count * b->limit * b->solve_stride, sizeof(float)),
-        .top_inverse = up(&u, b->top_inverse, (int64_t)b->top_count * b->top_stride, sizeof(float)),
+                     : up(&u, b->solve, (int64_t)b->subdomain_count * b->limit * b->solve_stride, sizeof(float)),
+        .schur_inverse = up(&u, b->schur_inverse, (int64_t)b->separator_count * b->separator_stride, sizeof(float)),
         .diagonal = up(&u, b->diagonal, b->unknown_count, sizeof(float)),
-        .top_first = up(&u, b->top_slot_first, (int64_t)b->top_count + 1, sizeof(int32_t)),
+        .separator_first = up(&u, b->separator_slot_first, (int64_t)b->separator_count + 1, sizeof(int32_t)),
         .pull_first = up(&u, b->pull_first, (int64_t)b->unknown_count + 1, sizeof(int32_t)),
         .pull_anchor = up(&u, b->pull_anchor, b->pull_count, sizeof(int32_t)),
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
-        .place = up(&u, place, from->skin_count, sizeof(int32_t)),
+        .node = up(&u, place, from->skin_count, sizeof(int32_t)),
         .inner = up(&u, inner, inner_count, sizeof(int32_t)),
-        .blend_seat = up(&u, b->blend_seat, b->blend_total, sizeof(uint16_t)),
+        .blend_region_slot = up(&u, b->blend_region_slot, b->blend_total, sizeof(uint16_t)),
         .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
     return done(&u);
 }
@@ -434,40 +434,40 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
 {
     const sup_crowd *crowd = u->crowd;
     const sup_gpu_system *s = &crowd->system;
-    int64_t n = crowd->count, vector = n * s->unknown_count, rows = n * s->row_count;
+    int64_t n = crowd->count, vector = n * s->unknown_count, rows = n * s->contact_count;
     size_t four = sizeof(sup_gpu_four);
-    st->rows = up(u, NULL, rows, sizeof(sup_gpu_row));
+    st->contacts = up(u, NULL, rows, sizeof(sup_gpu_contact));
     st->pair = up(u, NULL, rows, sizeof(int32_t));
     st->near = up(u, NULL, n * s->skin_count, 1);
-    st->touch_first = up(u, NULL, vector + n, sizeof(int32_t));
-    st->touch = up(u, NULL, 4 * rows, sizeof(int32_t));
+    st->node_contact_first = up(u, NULL, vector + n, sizeof(int32_t));
+    st->node_contact = up(u, NULL, 4 * rows, sizeof(int32_t));
     st->force = up(u, NULL, rows, four);
-    st->raw = up(u, NULL, n * s->slot_count, four);
+    st->raw_gradient = up(u, NULL, n * s->slot_count, four);
     sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(u, NULL, vector, four);
-    st->cg = up(u, NULL, n * SUP_GPU_SOLVES, sizeof(sup_gpu_cg));
+    st->cg = up(u, NULL, n * SUP_RESPONSE_MAX_SOLVES, sizeof(sup_gpu_cg));
 }
 
 /* What blocks of a single character tell each other. */
 static void open_words(uploader *u, sup_gpu_state *st)
 {
     const sup_gpu_system *s = &u->crowd->system;
-    sup_gpu_messages *w = &st->words;
+    sup_gpu_messages *w = &st->messages;
     for (int32_t i = 0; i < 2; i++) {
         w->slot[i] = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_message));
-        w->top[i] = up(u, NULL, (int64_t)sup_gpu_persistent_tiles(s) * s->top_count + 1, sizeof(sup_gpu_message));
-        w->sum[i] = up(u, NULL, 3 * (int64_t)s->part_count + s->alone_blocks, sizeof(sup_gpu_message));
+        w->separator[i] = up(u, NULL, (int64_t)sup_gpu_persistent_tiles(s) * s->separator_count + 1, sizeof(sup_gpu_message));
+        w->sum[i] = up(u, NULL, 3 * (int64_t)s->subdomain_count + s->persistent_blocks, sizeof(sup_gpu_message));
         w->search[i] = up(u, NULL, s->unknown_count, sizeof(sup_gpu_message));
-        w->row[i] = up(u, NULL, s->row_count, sizeof(sup_gpu_message));
-        w->curve[i] = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_message));
+        w->contact[i] = up(u, NULL, s->contact_count, sizeof(sup_gpu_message));
+        w->curve[i] = up(u, NULL, s->persistent_blocks, sizeof(sup_gpu_message));
     }
-    w->volume = up(u, NULL, (int64_t)s->seat_count + 1, sizeof(sup_gpu_message));
-    w->raw = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_message));
-    w->place = up(u, NULL, s->unknown_count, sizeof(sup_gpu_message));
-    w->push = up(u, NULL, s->row_count, sizeof(sup_gpu_message));
-    w->helped = up(u, NULL, s->alone_blocks, sizeof(sup_gpu_message));
-    w->order = up(u, NULL, 1, sizeof(sup_gpu_message));
+    w->volume = up(u, NULL, (int64_t)s->region_slot_count + 1, sizeof(sup_gpu_message));
+    w->raw_gradient = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_message));
+    w->node = up(u, NULL, s->unknown_count, sizeof(sup_gpu_message));
+    w->push = up(u, NULL, s->contact_count, sizeof(sup_gpu_message));
+    w->contact_sums = up(u, NULL, s->persistent_blocks, sizeof(sup_gpu_message));
+    w->command = up(u, NULL, 1, sizeof(sup_gpu_message));
     w->clock = up(u, NULL, 2, sizeof(uint32_t));
 }
 
@@ -481,40 +481,40 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     bool crowded = s->lockstep > 1;
     sup_gpu_state *st = &crowd->state;
     st->count = crowd->count;
-    st->orders = crowd->device_orders;
+    st->commands = crowd->device_orders;
     st->progress = up(&u, NULL, n, sizeof(sup_gpu_progress));
     sup_gpu_four **vectors[] = {&st->x[0],  &st->x[1], &st->iterate[0], &st->iterate[1], &st->iterate[2],
-                                &st->guess, &st->miss, &st->inertial,   &st->push};
+                                &st->prediction, &st->prediction_error, &st->inertial,   &st->limit_push};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(&u, NULL, vector, four);
-    for (int32_t i = 0; i < SUP_GPU_HISTORY; i++)
+    for (int32_t i = 0; i < SUP_SOLVER_HISTORY; i++)
         st->direction[i] = up(&u, NULL, vector, four);
     for (int32_t i = 0; i < 3; i++)
         st->anchors[i] = up(&u, NULL, n * s->anchor_count, four);
-    st->bend = up(&u, NULL, n * s->anchor_count, four);
-    st->feet = up(&u, NULL, vector + n * s->anchor_count, four);
-    st->seat_volume = up(&u, NULL, n * s->seat_count, sizeof(double));
-    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->limited, &st->carried};
+    st->anchor_acceleration = up(&u, NULL, n * s->anchor_count, four);
+    st->foot_points = up(&u, NULL, vector + n * s->anchor_count, four);
+    st->region_slot_volume = up(&u, NULL, n * s->region_slot_count, sizeof(double));
+    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->limited, &st->extrapolated};
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
-    st->calm = up(&u, NULL, vector, four);
-    st->calm_rows = sup_gpu_rest_damping_sums(s);
-    st->calm_ways = up(&u, NULL, n * st->calm_rows, sizeof(double));
-    st->stepped = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
-    st->carry = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
+    st->rest_damping = up(&u, NULL, vector, four);
+    st->rest_damping_blocks = sup_gpu_rest_damping_sums(s);
+    st->rest_damping_lengths = up(&u, NULL, n * st->rest_damping_blocks, sizeof(double));
+    st->step_joints = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
+    st->joint_motion = up(&u, NULL, n * crowd->joint_count, 12 * sizeof(float));
     for (int32_t i = 0; i < 2; i++)
         st->control[i] = up(&u, NULL, n, sizeof(sup_gpu_control));
     st->y = up(&u, NULL, n * s->interior_count, four);
     st->slot = up(&u, NULL, n * s->slot_count, four);
-    if (crowded) st->rhs = up(&u, NULL, groups * s->top_stride * 3 * SUP_GPU_SCHUR_LOCKSTEP, sizeof(float));
-    st->top = up(&u, NULL, n * s->top_count, four);
-    int32_t touching = sup_gpu_contact_sum_rows(s);
-    st->sum_rows = s->part_count + sup_gpu_schur_rows(s);
-    if (st->sum_rows < touching) st->sum_rows = touching;
-    if (st->sum_rows < sup_gpu_row_blocks(s)) st->sum_rows = sup_gpu_row_blocks(s);
-    st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_rows, sizeof(float));
+    if (crowded) st->rhs = up(&u, NULL, groups * s->separator_stride * 3 * SUP_GPU_SCHUR_LOCKSTEP, sizeof(float));
+    st->separator = up(&u, NULL, n * s->separator_count, four);
+    int32_t touching = sup_gpu_contact_sum_count(s);
+    st->sum_stride = s->subdomain_count + sup_gpu_schur_sum_count(s);
+    if (st->sum_stride < touching) st->sum_stride = touching;
+    if (st->sum_stride < sup_gpu_contact_blocks(s)) st->sum_stride = sup_gpu_contact_blocks(s);
+    st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_stride, sizeof(float));
     open_contact_state(&u, st);
-    if (s->alone_blocks > 0) open_words(&u, st);
+    if (s->persistent_blocks > 0) open_words(&u, st);
     return done(&u);
 }
 
@@ -529,27 +529,27 @@ static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *
     to->edge = up(&u, d->edge, 1, sizeof(float));
     to->gap = up(&u, d->gap, v, sizeof(float));
     to->slack = up(&u, d->slack, v, sizeof(float));
-    to->folds = up(&u, d->folds, v + t, index);
-    to->foot_at = up(&u, d->foot_at, v, sizeof(float));
+    to->self_contact = up(&u, d->self_contact, v + t, index);
+    to->foot_parameter = up(&u, d->foot_parameter, v, sizeof(float));
     to->foot_segment = up(&u, d->foot_segment, v, index);
     to->triangles = up(&u, d->triangles, 3 * t, index);
-    to->beside = up(&u, d->beside, 3 * t, index);
+    to->adjacent = up(&u, d->adjacent, 3 * t, index);
     to->fan_first = up(&u, d->fan_first, v + 1, index);
     to->fan = up(&u, d->fan, 3 * t, index);
     to->ring_first = up(&u, d->ring_first, v + 1, index);
     to->ring = up(&u, d->ring, d->ring_first[v], index);
-    to->block_vertex = up(&u, d->block_vertex, (int64_t)d->block_count * SUP_DETECT_CLUSTER, index);
-    to->cell_tet_first = up(&u, d->cell_tet_first, (int64_t)d->cell_count + 1, index);
-    to->cell_point_first = up(&u, d->cell_point_first, (int64_t)d->cell_count + 1, index);
-    to->cell_point = up(&u, d->cell_point, d->cell_point_first[d->cell_count], index);
+    to->vertex_clusters = up(&u, d->vertex_clusters, (int64_t)d->vertex_cluster_count * SUP_DETECT_CLUSTER, index);
+    to->tet_cluster_first = up(&u, d->tet_cluster_first, (int64_t)d->tet_cluster_count + 1, index);
+    to->tet_cluster_point_first = up(&u, d->tet_cluster_point_first, (int64_t)d->tet_cluster_count + 1, index);
+    to->tet_cluster_points = up(&u, d->tet_cluster_points, d->tet_cluster_point_first[d->tet_cluster_count], index);
     to->tets = up(&u, d->tets, 4 * (int64_t)d->tet_count, index);
     to->tet_triangle = up(&u, d->tet_triangle, d->tet_count, index);
     crowd->detect.points = up(&u, NULL, 2 * n * v, four);
     crowd->detect.normal = up(&u, NULL, n * v, four);
     crowd->detect.nearest = up(&u, NULL, n * v, sizeof(unsigned long long));
-    crowd->detect.grouped = up(&u, NULL, n * d->block_count * SUP_DETECT_CLUSTER, four);
-    crowd->detect.block_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
-    crowd->detect.cell_box = up(&u, NULL, SUP_GPU_CELL_FOURS * n * d->cell_count, four);
+    crowd->detect.clustered = up(&u, NULL, n * d->vertex_cluster_count * SUP_DETECT_CLUSTER, four);
+    crowd->detect.cluster_box = up(&u, NULL, n * sup_gpu_detect_boxes(d), four);
+    crowd->detect.tet_cluster_box = up(&u, NULL, SUP_GPU_TET_BOX_FOURS * n * d->tet_cluster_count, four);
     return done(&u);
 }
 
@@ -642,37 +642,37 @@ static void open_untangle_view(uploader *u, const sup_untangle_view *from, sup_u
     size_t index = sizeof(int32_t);
     *to = *from;
     to->triangles = up(u, from->triangles, 3 * (int64_t)from->triangle_count, index);
-    to->crossed = up(u, from->crossed, from->triangle_count, 1);
+    to->crosses_at_rest = up(u, from->crosses_at_rest, from->triangle_count, 1);
     to->coarse_first = up(u, from->coarse_first, coarse + 1, index);
     to->coarse_clusters = up(u, from->coarse_clusters, from->coarse_first[coarse], index);
-    to->beside_first = up(u, from->beside_first, clusters + 1, index);
-    to->beside = up(u, from->beside, from->beside_first[clusters], index);
+    to->adjacent_first = up(u, from->adjacent_first, clusters + 1, index);
+    to->adjacent = up(u, from->adjacent, from->adjacent_first[clusters], index);
     to->coarse = up(u, from->coarse, n, index);
-    to->close = up(u, from->close, coarse, 1);
+    to->rest_contact = up(u, from->rest_contact, coarse, 1);
     to->rest = up(u, from->rest, 3 * n, sizeof(float));
     to->neighbour_first = up(u, from->neighbour_first, n + 1, index);
     to->neighbours = up(u, from->neighbours, from->neighbour_first[n], index);
-    to->shown_first = up(u, from->shown_first, n + 1, index);
-    to->shown = up(u, from->shown, from->shown_first[n], index);
+    to->render_first = up(u, from->render_first, n + 1, index);
+    to->render_vertices = up(u, from->render_vertices, from->render_first[n], index);
 }
 
 /* Scratch for as many characters as the device untangles at a time. */
 static void open_untangle_scratch(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *part)
 {
-    int64_t rooms = part->room_count, n = rooms * view->vertex_count;
-    part->room = (sup_gpu_untangle_room){
+    int64_t rooms = part->scratch_count, n = rooms * view->vertex_count;
+    part->scratch = (sup_gpu_untangle_scratch){
         .vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
         .state = up(u, NULL, n, sizeof(int32_t)),
-        .wall = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
-        .turn = up(u, NULL, n, sizeof(uint32_t)),
+        .boundary = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+        .owner = up(u, NULL, n, sizeof(uint32_t)),
         .list = up(u, NULL, n, sizeof(int32_t)),
         .known = up(u, NULL, n, sizeof(int32_t)),
         .queue = up(u, NULL, n, sizeof(int32_t)),
         .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
         .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-        .again = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-        .place = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-        .hits = up(u, NULL, rooms * SUP_GPU_UNTANGLE_HITS, sizeof(sup_gpu_untangle_hit)),
+        .dirty_list = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .slot = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .crossings = up(u, NULL, rooms * SUP_GPU_UNTANGLE_CROSSINGS, sizeof(sup_gpu_untangle_crossing)),
         .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
         .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
 }
@@ -685,31 +685,31 @@ static sup_result open_untangle(sup_crowd *crowd, const sup_projective_view *fro
     uploader u = {crowd, error, false};
     int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
     if (view->triangle_count == 0) return SUP_OK; /* the mesh is too fine */
-    unsigned char *held = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
-    int32_t *first_shown = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
+    unsigned char *fixed = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
+    int32_t *first_render = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
     sup_untangle_clusters clusters;
-    if (held == NULL || first_shown == NULL || !sup_untangle_clusters_create(view, &crowd->arena, &clusters))
+    if (fixed == NULL || first_render == NULL || !sup_untangle_clusters_create(view, &crowd->arena, &clusters))
         return sup_fail_memory(error, "the crowd");
     for (int32_t v = 0; v < view->vertex_count; v++)
-        first_shown[v] = view->shown[view->shown_first[v]];
+        first_render[v] = view->render_vertices[view->render_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
-        held[from->rigid_vertex[i]] = (view->close[from->rigid_vertex[i]] & SUP_UNTANGLE_CARRIED) == 0;
+        fixed[from->rigid_vertex[i]] = (view->rest_contact[from->rigid_vertex[i]] & SUP_UNTANGLE_REST_ONE_JOINT) == 0;
     part->cluster_count = (view->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
     int32_t most = view->vertex_count > part->cluster_count ? view->vertex_count : part->cluster_count;
     part->words = (most + 31) / 32;
-    part->room_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
+    part->scratch_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
     part->joined = n > 2 ? JOINED : JOINED_ALONE;
     part->split = n > 2 ? 1 : SPLIT_ALONE;
     open_untangle_view(&u, view, &part->view);
-    part->first_shown = up(&u, first_shown, view->vertex_count, sizeof(int32_t));
-    part->held = up(&u, held, view->coarse_count, 1);
+    part->first_render = up(&u, first_render, view->vertex_count, sizeof(int32_t));
+    part->fixed = up(&u, fixed, view->coarse_count, 1);
     part->coarse_rest = crowd->body.start_rest;
     part->gap = crowd->detect.view.gap;
-    part->keep = crowd->device_keep;
+    part->decay = crowd->device_keep;
     part->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
     part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
     part->frame = up(&u, NULL, n, sizeof(sup_gpu_untangle_frame));
-    part->chosen = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
+    part->selected = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
     part->active = up(&u, NULL, (int64_t)n * part->cluster_count, sizeof(int32_t));
     part->box = up(&u, NULL, (int64_t)n * part->cluster_count, SUP_GPU_UNTANGLE_BOX_FOURS * sizeof(sup_gpu_four));
     part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long));
@@ -738,15 +738,15 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
 {
     sup_subdomains *blocks = NULL;
     sup_result result = sup_subdomains_create(
-        &crowd->context, &view->system, crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_ALONE, &blocks, error);
+        &crowd->context, &view->system, crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_LIMIT_SINGLE, &blocks, error);
     if (result != SUP_OK) return result;
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;
     crowd->unit_metres = view->unit_metres;
     result = open_system(crowd, &view->system, blocks, error);
     crowd->system.body_size = view->size;
-    crowd->system.row_count = (crowd->colliders.count > 0 ? 2 : 1) * view->system.skin_count;
-    crowd->system.alone_blocks =
+    crowd->system.contact_count = (crowd->colliders.count > 0 ? 2 : 1) * view->system.skin_count;
+    crowd->system.persistent_blocks =
         sup_gpu_persistent_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
     if (result == SUP_OK) result = open_body(crowd, view, blocks, error);

@@ -1,87 +1,64 @@
-/* detect_query.cuh (internal) - detection of contact: the skin of a step, and one vertex seen from one triangle. See detect.cu. */
+/* detect_query.cuh (internal) - contact detection: the skin of a timestep, its boxes, and one vertex relative to one
+ * triangle. See detect.cu. */
 #ifndef SUP_CUDA_DETECT_QUERY_CUH
 #define SUP_CUDA_DETECT_QUERY_CUH
 
+#include "contact/contact_rules.h"
 #include "cuda/gpu_contact.h"
 #include "cuda/launch.cuh"
 #include "cuda/vectors.cuh"
 
 #include <math.h>
 
-/* As in detect.c, where they are explained. */
-#define REACH_OF_GAP 1.3f
-#define MOST_OF_OWN_GAP 2.0f
-#define KEEP_DISTANCE 1.7f
-#define KEEP_BESIDE 0.5f
-#define OWN_NORMAL 0.5f
-#define FACING_KEPT 0.2f
-#define FACING_NEAR 0.5f
-#define FOLD_DEPTH 2.0f
-#define PUSH_GAP 1.0f
-#define LIMIT_GAP 2.0f
-#define PRESS_FLESH 0.5f
-#define LEAST_PRESS 1e-3f
-#define ROW_STIFFNESS 1.0f
-#define ROW_DAMPING 0.3f
-#define LEAST_SHARE 0.1f /* solver_contact.c */
 #define NO_PAIR 0xffffffffffffffffull
-enum { STRANGERS, SAME_SEGMENT, NEIGHBOURS, UNKNOWN };
+enum { UNKNOWN_RELATION = -1 };
 enum {
-    WALK_STEPS = 8,
     THREADS = 256,
     WARPS = THREADS / 32,
     TEST_THREADS = 128,
     TEST_WARPS = TEST_THREADS / 32,
-    ALONE_SPLIT = 6,
-    FAN_AT_A_TIME = 3
+    SINGLE_SPLIT = 6,
+    FAN_BATCH = 3
 };
 
-static __device__ float facing(int kin)
-{
-    return kin == STRANGERS ? 0.3f : kin == SAME_SEGMENT ? 0.0f : -0.5f;
-}
+/* Vertex clusters of a node of the box hierarchy, one for each thread of a warp. */
+enum { NODE = 32 };
 
-static __device__ float touch_gap(int kin)
+static __host__ __device__ int nodes_of(const sup_detect &d)
 {
-    return kin == NEIGHBOURS ? 0.2f : 0.85f;
-}
-
-/* Groups of vertices go by CLUSTER, one for each thread of a warp. */
-enum { CLUSTER = 32 };
-
-static __host__ __device__ int clusters_of(const sup_detect &d)
-{
-    return (d.block_count + CLUSTER - 1) / CLUSTER;
+    return (d.vertex_cluster_count + NODE - 1) / NODE;
 }
 
 /* One character. */
 struct work {
     const sup_detect *d;
     const float4 *skin, *normal, *points;
-    float4 *grouped, *block_box, *cell_box; /* of sup_gpu_detect */
+    float4 *clustered, *cluster_box, *tet_cluster_box; /* of sup_gpu_detect */
     unsigned long long *nearest;
     unsigned char *near;
 };
 
-static __device__ work open_work(const sup_gpu_detect &detect, const sup_gpu_state &st, int character)
+static __device__ work open_character(const sup_gpu_detect &detect, const sup_gpu_state &st, int character)
 {
     work w;
     size_t at = (size_t)character * detect.view.vertex_count;
     w.d = &detect.view;
-    w.skin = st.carried + at;
+    w.skin = st.extrapolated + at;
     w.normal = detect.normal + at;
     w.points = detect.points + 2 * at;
-    w.grouped = detect.grouped + (size_t)character * detect.view.block_count * SUP_DETECT_CLUSTER;
-    w.block_box = detect.block_box + 2 * (size_t)character * (detect.view.block_count + clusters_of(detect.view));
-    w.cell_box = detect.cell_box + SUP_GPU_CELL_FOURS * (size_t)character * detect.view.cell_count;
+    w.clustered = detect.clustered + (size_t)character * detect.view.vertex_cluster_count * SUP_DETECT_CLUSTER;
+    w.cluster_box =
+        detect.cluster_box + 2 * (size_t)character * (detect.view.vertex_cluster_count + nodes_of(detect.view));
+    w.tet_cluster_box =
+        detect.tet_cluster_box + SUP_GPU_TET_BOX_FOURS * (size_t)character * detect.view.tet_cluster_count;
     w.nearest = detect.nearest + at;
     w.near = st.near + at;
     return w;
 }
 
-static __device__ bool looks(const sup_gpu_state &st, int character)
+static __device__ bool is_active(const sup_gpu_state &st, int character)
 {
-    return st.orders[character].contact && !st.progress[character].asleep;
+    return st.commands[character].contact && !st.progress[character].asleep;
 }
 
 static __device__ float4 cross(float4 a, float4 b)
@@ -89,7 +66,7 @@ static __device__ float4 cross(float4 a, float4 b)
     return make_float4(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x, 0.0f);
 }
 
-/* Zero where there is none. */
+/* Unit vector; zero where a is. */
 static __device__ float4 unit(float4 a)
 {
     float length = sqrtf(dot(a, a)), scale = length > 0.0f ? 1.0f / length : 0.0f;
@@ -98,16 +75,17 @@ static __device__ float4 unit(float4 a)
 
 /* --- Points --- */
 
-/* Triangles around a vertex, and the corners of some of them: those beyond the last have no area. Never changes. */
+/* Triangles around a vertex, and the corners of a batch of them: those beyond the last are degenerate. Constant over
+ * time. */
 struct fan_view {
     int next, end; /* of the fan */
-    int corner[FAN_AT_A_TIME][3];
+    int corner[FAN_BATCH][3];
 };
 
 static __device__ void fetch_corners(const sup_detect &d, fan_view &fan)
 {
 #pragma unroll
-    for (int i = 0; i < FAN_AT_A_TIME && fan.next < fan.end; i++) {
+    for (int i = 0; i < FAN_BATCH && fan.next < fan.end; i++) {
         const int32_t *t = d.triangles + 3 * (size_t)d.fan[min(fan.next + i, fan.end - 1)];
 #pragma unroll
         for (int k = 0; k < 3; k++)
@@ -125,54 +103,54 @@ static __device__ fan_view fetch_fan(const sup_detect &d, int v)
     return fan;
 }
 
-/* A vertex pushed out by the gap, its foot and its normal; nothing is near it. */
+/* Offsets a vertex by the gap, finds its foot point and its normal, and clears its nearest triangle. */
 static __device__ void find_point(const sup_gpu_detect &detect, const sup_gpu_state &st, const float *all_ends,
                                   int character, int v, fan_view &fan)
 {
     const sup_detect &d = detect.view;
     const size_t at = (size_t)character * d.vertex_count;
-    const float4 *skin = st.carried + at;
+    const float4 *skin = st.extrapolated + at;
     const float *ends = all_ends + ((size_t)character * d.segment_count + d.foot_segment[v]) * 8;
     const float4 own = skin[v], from = get(ends), to = get(ends + 4);
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     while (fan.next < fan.end) {
-        float4 corner[FAN_AT_A_TIME][3]; /* all on the way at once, and where the next ones are */
+        float4 corner[FAN_BATCH][3]; /* all loads in flight at once, with the indices of the next batch */
 #pragma unroll
-        for (int i = 0; i < FAN_AT_A_TIME; i++)
+        for (int i = 0; i < FAN_BATCH; i++)
             for (int k = 0; k < 3; k++)
                 corner[i][k] = skin[fan.corner[i][k]];
-        fan.next += FAN_AT_A_TIME;
+        fan.next += FAN_BATCH;
         fetch_corners(d, fan);
 #pragma unroll
-        for (int i = 0; i < FAN_AT_A_TIME; i++)
+        for (int i = 0; i < FAN_BATCH; i++)
             sum = add_scaled(sum, 1.0f, cross(minus(corner[i][1], corner[i][0]), minus(corner[i][2], corner[i][0])));
     }
     const float4 normal = unit(sum);
     detect.normal[at + v] = normal;
-    detect.points[2 * at + v] = add_scaled(own, REACH_OF_GAP * d.gap[v], normal);
-    detect.points[2 * at + d.vertex_count + v] = add_scaled(from, d.foot_at[v], minus(to, from));
+    detect.points[2 * at + v] = add_scaled(own, SUP_CONTACT_REACH * d.gap[v], normal);
+    detect.points[2 * at + d.vertex_count + v] = add_scaled(from, d.foot_parameter[v], minus(to, from));
     detect.nearest[at + v] = NO_PAIR;
     st.near[at + v] = 0;
 }
 
 /* --- Boxes, by a warp each --- */
 
-/* Numbers that are in the order of floats; what is no number is beyond all of them. */
-static __device__ int in_order(float v)
+/* Integers in the order of floats; NaN is beyond all of them. */
+static __device__ int ordered_bits(float v)
 {
     const int bits = __float_as_int(v);
     return bits ^ (bits >> 31 & 0x7fffffff);
 }
 
-static __device__ float from_order(int v)
+static __device__ float from_ordered_bits(int v)
 {
     return __int_as_float(v ^ (v >> 31 & 0x7fffffff));
 }
 
-/* How far points reach along the axes and along the four diagonals of a cube. */
+/* Extents of points along the axes and along the four diagonals of a cube. */
 enum { AXES = 7 };
 
-static __device__ void along_axes(float4 p, float to[AXES])
+static __device__ void project(float4 p, float to[AXES])
 {
     const float sum = p.x + p.y, difference = p.x - p.y;
     to[0] = p.x, to[1] = p.y, to[2] = p.z;
@@ -180,16 +158,16 @@ static __device__ void along_axes(float4 p, float to[AXES])
 }
 
 /* Along the first N of them. */
-template <int N> struct reach {
+template <int N> struct extent {
     float lower[N], upper[N];
 };
 
-/* Of the places index[first, end) of `from`; negative ones are none. Those places and their indices as bits into `copy`, if it is
- * not NULL. */
+/* Of the points index[first, end) of `from`; negative indices are skipped. Writes the points, with their indices as
+ * bits in w, to `copy` unless it is NULL. By a warp. */
 template <int N>
-static __device__ reach<N> reach_of(const float4 *from, const int32_t *index, int first, int end, float4 *copy)
+static __device__ extent<N> extent_of(const float4 *from, const int32_t *index, int first, int end, float4 *copy)
 {
-    reach<N> r;
+    extent<N> r;
 #pragma unroll
     for (int k = 0; k < N; k++)
         r.lower[k] = INFINITY, r.upper[k] = -INFINITY;
@@ -198,38 +176,38 @@ static __device__ reach<N> reach_of(const float4 *from, const int32_t *index, in
         const int point = index[e];
         float4 p = from[max(point, 0)];
         float at[AXES];
-        along_axes(p, at);
+        project(p, at);
         p.w = __int_as_float(point);
         if (copy != NULL) copy[e] = p;
 #pragma unroll
         for (int k = 0; k < N && point >= 0; k++) {
-            r.lower[k] = fminf(r.lower[k], at[k]); /* what is no number is left out */
+            r.lower[k] = fminf(r.lower[k], at[k]); /* ignores NaN */
             r.upper[k] = fmaxf(r.upper[k], at[k]);
         }
     }
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        r.lower[k] = from_order(__reduce_min_sync(0xffffffffu, in_order(r.lower[k])));
-        r.upper[k] = from_order(__reduce_max_sync(0xffffffffu, in_order(r.upper[k])));
+        r.lower[k] = from_ordered_bits(__reduce_min_sync(0xffffffffu, ordered_bits(r.lower[k])));
+        r.upper[k] = from_ordered_bits(__reduce_max_sync(0xffffffffu, ordered_bits(r.upper[k])));
     }
     return r;
 }
 
-/* The box of the vertices of `count` groups, which a single one puts in line. */
-static __device__ void bound_groups(const work &w, int first, int count, float4 *to)
+/* The box of `count` vertex clusters; for a single one, also its vertices in cluster order. */
+static __device__ void bound_vertex_clusters(const work &w, int first, int count, float4 *to)
 {
     const int begin = first * SUP_DETECT_CLUSTER, end = (first + count) * SUP_DETECT_CLUSTER;
-    const reach<3> r = reach_of<3>(w.skin, w.d->block_vertex, begin, end, count == 1 ? w.grouped : NULL);
+    const extent<3> r = extent_of<3>(w.skin, w.d->vertex_clusters, begin, end, count == 1 ? w.clustered : NULL);
     if (threadIdx.x % 32 > 0) return;
     to[0] = make_float4(r.lower[0], r.lower[1], r.lower[2], 0.0f);
     to[1] = make_float4(r.upper[0], r.upper[1], r.upper[2], 0.0f);
 }
 
-/* The box of a cell, with its diagonals. */
-static __device__ void bound_cell(const work &w, int cell, float4 *to)
+/* The box of a tet cluster, with its extents along the diagonals. */
+static __device__ void bound_tet_cluster(const work &w, int cluster, float4 *to)
 {
-    const int32_t *first = w.d->cell_point_first + cell;
-    const reach<AXES> r = reach_of<AXES>(w.points, w.d->cell_point, first[0], first[1], NULL);
+    const int32_t *first = w.d->tet_cluster_point_first + cluster;
+    const extent<AXES> r = extent_of<AXES>(w.points, w.d->tet_cluster_points, first[0], first[1], NULL);
     if (threadIdx.x % 32 > 0) return;
     to[0] = make_float4(r.lower[0], r.lower[1], r.lower[2], 0.0f);
     to[1] = make_float4(r.upper[0], r.upper[1], r.upper[2], 0.0f);
@@ -239,7 +217,8 @@ static __device__ void bound_cell(const work &w, int cell, float4 *to)
 
 /* --- One vertex and one triangle --- */
 
-/* Whether one of three vertices is at most two edges away from v: three searches side by side, with their reads on the way together. */
+/* Whether one of three vertices is at most two edges away from v: three binary searches with their loads in flight
+ * together. */
 static __device__ bool in_ring(const sup_detect &d, int v, const int32_t *others)
 {
     int at[3], count = d.ring_first[v + 1] - d.ring_first[v];
@@ -247,7 +226,7 @@ static __device__ bool in_ring(const sup_detect &d, int v, const int32_t *others
 #pragma unroll
     for (int k = 0; k < 3; k++)
         at[k] = d.ring_first[v];
-    for (; count > 1; count -= count / 2) /* where it is, if it is there, in [at, at + count): rising */
+    for (; count > 1; count -= count / 2) /* it is in [at, at + count), ascending, if it is in the ring */
 #pragma unroll
         for (int k = 0; k < 3; k++)
             at[k] += d.ring[at[k] + count / 2 - 1] < others[k] ? count / 2 : 0;
@@ -263,28 +242,29 @@ static __device__ bool is_corner(const sup_detect &d, int v, int triangle)
     return t[0] == v || t[1] == v || t[2] == v;
 }
 
-/* A vertex seen from a triangle. */
-struct sight {
+/* A vertex relative to a triangle. */
+struct contact_query {
     float4 normal;   /* unit */
     float height;    /* of the vertex above the plane */
     float distance2; /* to the nearest point of the triangle */
     float weight[3]; /* of that point */
-    int kin;         /* kin_of, once somebody asked */
+    int relation;    /* sup_skin_relation, or UNKNOWN_RELATION until it is needed */
 };
 
-static __device__ int find_kin(const sup_detect &d, int v, int triangle)
+static __device__ sup_skin_relation find_relation(const sup_detect &d, int v, int triangle)
 {
     const int32_t *t = d.triangles + 3 * (size_t)triangle;
     const int segment = d.foot_segment[v];
-    if (in_ring(d, v, t)) return NEIGHBOURS;
-    return segment == d.foot_segment[t[0]] || segment == d.foot_segment[t[1]] || segment == d.foot_segment[t[2]] ? SAME_SEGMENT
-                                                                                                     : STRANGERS;
+    if (in_ring(d, v, t)) return SUP_SKIN_ADJACENT;
+    return segment == d.foot_segment[t[0]] || segment == d.foot_segment[t[1]] || segment == d.foot_segment[t[2]]
+               ? SUP_SKIN_SAME_SEGMENT
+               : SUP_SKIN_DISTANT;
 }
 
-static __device__ int kin_of(const sup_detect &d, int v, int triangle, sight &view)
+static __device__ sup_skin_relation relation_of(const sup_detect &d, int v, int triangle, contact_query &query)
 {
-    if (view.kin == UNKNOWN) view.kin = find_kin(d, v, triangle);
-    return view.kin;
+    if (query.relation == UNKNOWN_RELATION) query.relation = find_relation(d, v, triangle);
+    return (sup_skin_relation)query.relation;
 }
 
 /* Weight of the second end at the point of segment ab nearest to p. */
@@ -295,40 +275,40 @@ static __device__ float along(float4 p, float4 a, float4 b)
     return s < 0.0f ? 0.0f : s > 1.0f ? 1.0f : s;
 }
 
-/* A point seen from a triangle with corners c. */
-static __device__ sight look(float4 p, const float4 (&c)[3])
+/* A point relative to a triangle with corners c. */
+static __device__ contact_query query_triangle(float4 p, const float4 (&c)[3])
 {
     float4 area = cross(minus(c[1], c[0]), minus(c[2], c[0]));
-    sight view;
-    view.normal = unit(area);
-    view.height = dot(view.normal, minus(p, c[0]));
-    view.distance2 = INFINITY;
-    view.kin = UNKNOWN;
+    contact_query query;
+    query.normal = unit(area);
+    query.height = dot(query.normal, minus(p, c[0]));
+    query.distance2 = INFINITY;
+    query.relation = UNKNOWN_RELATION;
     float whole = dot(area, area), least = INFINITY;
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        view.weight[k] = dot(area, cross(minus(c[(k + 1) % 3], p), minus(c[(k + 2) % 3], p))) / whole;
-        least = fminf(least, view.weight[k]);
+        query.weight[k] = dot(area, cross(minus(c[(k + 1) % 3], p), minus(c[(k + 2) % 3], p))) / whole;
+        least = fminf(least, query.weight[k]);
     }
     if (whole > 0.0f && least >= 0.0f) {
-        float sum = view.weight[0] + view.weight[1] + view.weight[2];
+        float sum = query.weight[0] + query.weight[1] + query.weight[2];
 #pragma unroll
         for (int k = 0; k < 3; k++)
-            view.weight[k] /= sum;
-        view.distance2 = view.height * view.height;
-        return view;
+            query.weight[k] /= sum;
+        query.distance2 = query.height * query.height;
+        return query;
     }
 #pragma unroll
     for (int k = 0; k < 3; k++) { /* outside: on the nearest edge */
         float s = along(p, c[k], c[(k + 1) % 3]);
         float4 off = minus(p, add_scaled(c[k], s, minus(c[(k + 1) % 3], c[k])));
-        if (!(dot(off, off) < view.distance2)) continue;
-        view.distance2 = dot(off, off);
-        view.weight[k] = 1.0f - s;
-        view.weight[(k + 1) % 3] = s;
-        view.weight[(k + 2) % 3] = 0.0f;
+        if (!(dot(off, off) < query.distance2)) continue;
+        query.distance2 = dot(off, off);
+        query.weight[k] = 1.0f - s;
+        query.weight[(k + 1) % 3] = s;
+        query.weight[(k + 2) % 3] = 0.0f;
     }
-    return view;
+    return query;
 }
 
 static __device__ void fetch_triangle(const work &w, int triangle, float4 (&c)[3])
@@ -339,20 +319,18 @@ static __device__ void fetch_triangle(const work &w, int triangle, float4 (&c)[3
         c[k] = w.skin[t[k]];
 }
 
-static __device__ sight look(const work &w, float4 p, int triangle)
+static __device__ contact_query query_triangle(const work &w, float4 p, int triangle)
 {
     float4 c[3];
     fetch_triangle(w, triangle, c);
-    return look(p, c);
+    return query_triangle(p, c);
 }
 
-/* Gap of a vertex at the nearest point. */
-static __device__ float gap_at(const work &w, int v, int triangle, const sight &view)
+static __device__ float gap_at(const work &w, int v, int triangle, const contact_query &query)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     const float *gap = w.d->gap;
-    return fminf(view.weight[0] * gap[t[0]] + view.weight[1] * gap[t[1]] + view.weight[2] * gap[t[2]],
-                 MOST_OF_OWN_GAP * gap[v]);
+    return sup_contact_pair_gap(query.weight, gap[t[0]], gap[t[1]], gap[t[2]], gap[v]);
 }
 
 static __device__ float4 foot_point(const work &w, int v)
@@ -360,34 +338,36 @@ static __device__ float4 foot_point(const work &w, int v)
     return w.points[w.d->vertex_count + v];
 }
 
-/* A vertex that looks for a triangle. */
-struct self {
+/* A vertex that is tested against triangles. */
+struct query_vertex {
     int v;
-    float4 place, normal, flesh; /* flesh: the way from its foot, unit */
+    float4 position, normal, bone_direction; /* the last: unit, from its foot point */
 };
 
-static __device__ self open_self(const work &w, int v)
+static __device__ query_vertex open_vertex(const work &w, int v)
 {
-    const float4 place = w.skin[v];
-    return {v, place, w.normal[v], unit(minus(place, foot_point(w, v)))};
+    const float4 position = w.skin[v];
+    return {v, position, w.normal[v], unit(minus(position, foot_point(w, v)))};
 }
 
-/* Two outer sides that meet. `more` is allowed to a pair that is there. */
-static __device__ bool may_touch(const work &w, const self &own, int triangle, sight &view, float more)
+/* As in detect.c: two outer sides that collide, where skin of one segment may collide with itself at all. */
+static __device__ bool may_pair(const work &w, const query_vertex &own, int triangle, contact_query &query,
+                                float tolerance)
 {
     const sup_detect &d = *w.d;
     const int v = own.v;
     if (is_corner(d, v, triangle)) return false;
-    /* First what is known at once: strangers may face each other the most. */
-    float agree = dot(view.normal, own.normal);
-    if (!(agree < facing(STRANGERS) + more && dot(view.normal, own.flesh) < facing(STRANGERS) + more)) return false;
-    const int kin = kin_of(d, v, triangle, view);
-    if (kin == STRANGERS) return true;
-    return agree < facing(kin) + more && d.folds[v] && d.folds[d.vertex_count + triangle] &&
-           !(view.height < -FOLD_DEPTH * (1.0f + more) * gap_at(w, v, triangle, view));
+    /* First what needs no search: distant skin has the widest limits. */
+    const float cosine = dot(query.normal, own.normal), bone_cosine = dot(query.normal, own.bone_direction);
+    if (!sup_contact_faces(SUP_SKIN_DISTANT, cosine, bone_cosine, tolerance)) return false;
+    const sup_skin_relation relation = relation_of(d, v, triangle, query);
+    if (relation == SUP_SKIN_DISTANT) return true;
+    return sup_contact_faces(relation, cosine, bone_cosine, tolerance) && d.self_contact[v] &&
+           d.self_contact[d.vertex_count + triangle] &&
+           sup_contact_in_fold(query.height, gap_at(w, v, triangle, query), tolerance);
 }
 
-/* For parting (untangle.cu). */
+/* For untangling (untangle.cu). */
 static __device__ void mark_near(const work &w, int v, int triangle)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;

@@ -1,4 +1,5 @@
-/* gpu_colliders.h (internal) - skin against things that are given: contact/collider_contact.h on the device. See gpu.h. */
+/* gpu_colliders.h (internal) - contacts of the skin with scene colliders: contact/collider_contact.h on the device. See
+ * gpu.h. */
 #ifndef SUP_CUDA_GPU_COLLIDERS_H
 #define SUP_CUDA_GPU_COLLIDERS_H
 
@@ -9,29 +10,29 @@
 extern "C" {
 #endif
 
-/* A thing as a character meets it in a step. */
-typedef struct sup_gpu_solid {
-    sup_solid solid;       /* its mesh is on the device */
-    sup_solid_space space; /* scale 0: there is no way in */
-    sup_affine place;      /* own space -> its node's, or the world */
-    int32_t node, pad;     /* that it follows, -1 for none */
-} sup_gpu_solid;
+/* A collider of one character in a timestep. */
+typedef struct sup_gpu_collider {
+    sup_posed_collider solid; /* its mesh is on the device */
+    sup_collider_space space; /* scale 0: not invertible */
+    sup_affine transform;     /* local space -> its node's, or the world */
+    int32_t node, pad;        /* node that it follows, -1 for none */
+} sup_gpu_collider;
 
 typedef struct sup_gpu_colliders {
-    int32_t count;           /* of every character's; 0: none */
-    float gap, keep;         /* sup_touch_input */
-    const double *thickness; /* [skin_count] of the flesh at rest, and an edge */
-    sup_gpu_solid *solids;   /* [characters*count] */
-    sup_affine *followed;    /* [characters*count] where they were at the last step */
+    int32_t count;            /* of each character; 0: none */
+    float gap, release;       /* as in sup_point_contact_input */
+    const double *thickness;  /* [skin_count] of the tissue at rest, plus one edge */
+    sup_gpu_collider *solids; /* [characters*count] */
+    sup_affine *followed;     /* [characters*count] transforms at the last timestep */
 } sup_gpu_colliders;
 
-/* After sup_gpu_wake: things that follow nodes of characters that play a clip; one that moved wakes its character. `fresh`: there
- * was no step before. */
+/* After sup_gpu_wake: moves colliders that follow nodes of characters that play a clip; one that moved wakes its
+ * character. `fresh`: this is the first timestep. */
 int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion, const sup_gpu_joints *joints,
                    const sup_gpu_state *state, bool fresh, void *stream);
-/* Rows of this step with the things, from `carried`, behind those of the skin with itself. */
-int sup_gpu_touch(const sup_gpu_colliders *colliders, const sup_gpu_system *system, const sup_gpu_state *state,
-                  const sup_gpu_body *body, const float *joints, void *stream);
+/* Contacts of this timestep with colliders, from `carried`, after those of the skin with itself. */
+int sup_gpu_collide(const sup_gpu_colliders *colliders, const sup_gpu_system *system, const sup_gpu_state *state,
+                    const sup_gpu_body *body, const float *joints, void *stream);
 
 #ifdef __cplusplus
 }

@@ -1,13 +1,14 @@
-/* lanes.cuh (internal) - the lane types of base/simd.h for a GPU: a lane is a thread. Lets elements.h and prism.h compile
- * for the device as they are. */
+/* lanes.cuh (internal) - lane types of base/simd.h for a GPU, where a lane is a thread: tetrahedron.h and prism.h
+ * compile unchanged for the device. */
 #ifndef SUP_CUDA_LANES_CUH
 #define SUP_CUDA_LANES_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "solver/element.h"
+
 #define SUP_LANES 1
-#define SUP_ELEMENT static __device__ __forceinline__
 
 typedef float sup_wide;
 typedef bool sup_mask;
@@ -52,7 +53,7 @@ SUP_ELEMENT sup_wide sup_wide_sqrt(sup_wide a)
     return sqrtf(a);
 }
 
-/* The larger; b where one of them is not a number. */
+/* The larger; b if one of them is NaN. */
 SUP_ELEMENT sup_wide sup_wide_max(sup_wide a, sup_wide b)
 {
     return b < a ? a : b;
@@ -69,7 +70,7 @@ SUP_ELEMENT sup_wide sup_wide_inverse_sqrt(sup_wide a)
 }
 
 /* One Jacobi rotation of a symmetric 4x4 matrix, eigenvectors in the columns of v. */
-static __device__ void sup_turn_pair(double k[4][4], double v[4][4], int p, int q)
+static __device__ void sup_jacobi_rotate(double k[4][4], double v[4][4], int p, int q)
 {
     if (fabs(k[p][q]) < 1e-300) return;
     double theta = (k[q][q] - k[p][p]) / (2.0 * k[p][q]);
@@ -90,8 +91,8 @@ static __device__ void sup_turn_pair(double k[4][4], double v[4][4], int p, int 
     }
 }
 
-/* The quaternion x y z w of the rotation nearest to f (row-major), in double: the eigenvector of the largest eigenvalue
- * of the matrix whose quadratic form is tr(R(q)^T F) (P. Davenport's q method, 1968). For any finite F. */
+/* The quaternion x y z w of the rotation nearest to f (row-major), in double: the eigenvector of the largest
+ * eigenvalue of the matrix whose quadratic form is tr(R(q)^T F) (P. Davenport's q method, 1968). For any finite F. */
 static __device__ __noinline__ void sup_nearest_quaternion(const float *f, double q[4])
 {
     double m[9], v[4][4], size = 0.0;
@@ -108,7 +109,7 @@ static __device__ __noinline__ void sup_nearest_quaternion(const float *f, doubl
     for (int sweep = 0; sweep < 8; sweep++)
         for (int p = 0; p < 3; p++)
             for (int r = p + 1; r < 4; r++)
-                sup_turn_pair(k, v, p, r);
+                sup_jacobi_rotate(k, v, p, r);
     int best = 3;
     for (int i = 0; i < 3; i++)
         if (k[i][i] > k[best][best]) best = i;
@@ -116,8 +117,8 @@ static __device__ __noinline__ void sup_nearest_quaternion(const float *f, doubl
         q[i] = v[i][best];
 }
 
-/* One Jacobi rotation in float; p and q are constants where it is called, so that all stays in registers. */
-static __device__ __forceinline__ void sup_turn_pair_fast(float k[4][4], float v[4][4], int p, int q)
+/* One Jacobi rotation in float; p and q are compile-time constants, so that everything stays in registers. */
+static __device__ __forceinline__ void sup_jacobi_rotate_fast(float k[4][4], float v[4][4], int p, int q)
 {
     float off = k[p][q];
     if (fabsf(off) < 1e-12f) return;
@@ -142,7 +143,7 @@ static __device__ __forceinline__ void sup_turn_pair_fast(float k[4][4], float v
     }
 }
 
-/* The same by Jacobi in float, where the largest eigenvalue stands not alone: any of the nearest rotations. */
+/* The same by Jacobi in float, where the largest eigenvalue is not simple: any of the nearest rotations. */
 static __device__ __noinline__ void sup_any_nearest_quaternion(const double from[4][4], float q[4])
 {
     float k[4][4], v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
@@ -151,12 +152,12 @@ static __device__ __noinline__ void sup_any_nearest_quaternion(const double from
         k[i / 4][i % 4] = (float)from[i / 4][i % 4];
 #pragma unroll 1
     for (int sweep = 0; sweep < 6; sweep++) {
-        sup_turn_pair_fast(k, v, 0, 1);
-        sup_turn_pair_fast(k, v, 2, 3);
-        sup_turn_pair_fast(k, v, 0, 2);
-        sup_turn_pair_fast(k, v, 1, 3);
-        sup_turn_pair_fast(k, v, 0, 3);
-        sup_turn_pair_fast(k, v, 1, 2);
+        sup_jacobi_rotate_fast(k, v, 0, 1);
+        sup_jacobi_rotate_fast(k, v, 2, 3);
+        sup_jacobi_rotate_fast(k, v, 0, 2);
+        sup_jacobi_rotate_fast(k, v, 1, 3);
+        sup_jacobi_rotate_fast(k, v, 0, 3);
+        sup_jacobi_rotate_fast(k, v, 1, 2);
     }
     float best = k[3][3];
     q[0] = v[0][3], q[1] = v[1][3], q[2] = v[2][3], q[3] = v[3][3];
@@ -172,8 +173,9 @@ static __device__ __forceinline__ double sup_minor(const double k[4][4], int a, 
            k[a][f] * (k[b][d] * k[c][e] - k[b][e] * k[c][d]);
 }
 
-/* The rotation nearest to f: the largest root of the quartic of elements.h in double, then the eigenvector of the q method
- * from the cofactors. Some element of a warp needs it in many a step, and all others wait: no iteration on matrices. */
+/* The rotation nearest to f: the largest root of the quartic of tetrahedron.h in double, then the eigenvector of the
+ * q method from the cofactors. In many steps some element of a warp needs it while the others wait, so there is no
+ * iteration on matrices. */
 static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float r[9])
 {
     double m[9], square = 0.0, c = 0.0;
@@ -194,8 +196,8 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
             c += cofactor * cofactor;
             if (i == 0) d += m[j] * cofactor;
         }
-    /* Newton from above, most of the way in float. It ends where the height is lost in rounding: further down, next to a double
-     * root, a step could lead anywhere. */
+    /* Newton's iteration from above, mostly in float. It ends where the function value is lost in rounding: near a
+     * double root, further steps are unreliable. */
     float rough = 1.7320508f;
 #pragma unroll 1
     for (int step = 0; step < 16; step++) {
@@ -218,17 +220,17 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
     const double own[4] = {fabs(sup_minor(k, 1, 2, 3, 1, 2, 3)), fabs(sup_minor(k, 0, 2, 3, 0, 2, 3)),
                            fabs(sup_minor(k, 0, 1, 3, 0, 1, 3)), fabs(sup_minor(k, 0, 1, 2, 0, 1, 2))};
     float q[4];
-    double most = fmax(fmax(own[0], own[1]), fmax(own[2], own[3]));
-    if (!(most > 1e-10)) {
+    double largest = fmax(fmax(own[0], own[1]), fmax(own[2], own[3]));
+    if (!(largest > 1e-10)) {
         k[0][0] += l, k[1][1] += l, k[2][2] += l, k[3][3] += l;
         sup_any_nearest_quaternion(k, q);
-    } else if (own[3] == most) {
+    } else if (own[3] == largest) {
         q[0] = (float)-sup_minor(k, 0, 1, 2, 1, 2, 3), q[1] = (float)sup_minor(k, 0, 1, 2, 0, 2, 3);
         q[2] = (float)-sup_minor(k, 0, 1, 2, 0, 1, 3), q[3] = (float)sup_minor(k, 0, 1, 2, 0, 1, 2);
-    } else if (own[2] == most) {
+    } else if (own[2] == largest) {
         q[0] = (float)sup_minor(k, 0, 1, 3, 1, 2, 3), q[1] = (float)-sup_minor(k, 0, 1, 3, 0, 2, 3);
         q[2] = (float)sup_minor(k, 0, 1, 3, 0, 1, 3), q[3] = (float)-sup_minor(k, 0, 1, 3, 0, 1, 2);
-    } else if (own[1] == most) {
+    } else if (own[1] == largest) {
         q[0] = (float)-sup_minor(k, 0, 2, 3, 1, 2, 3), q[1] = (float)sup_minor(k, 0, 2, 3, 0, 2, 3);
         q[2] = (float)-sup_minor(k, 0, 2, 3, 0, 1, 3), q[3] = (float)sup_minor(k, 0, 2, 3, 0, 1, 2);
     } else {
@@ -241,8 +243,8 @@ static __device__ __noinline__ void sup_nearest_rotation(const float f[9], float
     r[6] = s * (x * z - w * y), r[7] = s * (y * z + w * x), r[8] = 1 - s * (x * x + y * y);
 }
 
-/* Where the closed form of elements.h is not safe: no number, and the caller finds the rotation apart. A call in the middle
- * of the common way would cost it registers. */
+/* Where the closed form of tetrahedron.h is not safe: returns NaN, and the caller computes the rotation separately.
+ * A call on the common path would cost registers. */
 SUP_ELEMENT void sup_rotation_exact(const float f[9], sup_mask good, float r[9])
 {
     (void)f;

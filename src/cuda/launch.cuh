@@ -1,12 +1,13 @@
-/* launch.cuh (internal) - kernels that are launched before those before them have ended. */
+/* launch.cuh (internal) - kernels that start before the previous kernel has ended (programmatic dependent launch). */
 #ifndef SUP_CUDA_LAUNCH_CUH
 #define SUP_CUDA_LAUNCH_CUH
 
 #include "cuda/machine.cuh"
 
-/* A launch that may begin before the kernel before it has ended (wait_for_kernel), where it is `early`. What begins early finds the
- * memory of a multiprocessor split as the kernel before wanted it: kernels of a crowd that live by the cache must not after one that
- * took most of it as shared memory, nor would those behind them get it back. */
+/* A launch that, if `early`, may begin before the previous kernel has ended (wait_for_kernel). An early kernel
+ * inherits the split of a multiprocessor's memory between cache and shared memory from its predecessor: kernels of a
+ * crowd that depend on the cache must not be early after one that used most of the memory as shared memory, and
+ * neither may their successors. */
 template <typename... P, typename... A>
 static void launch_when(bool early, void (*kernel)(P...), dim3 grid, int threads, size_t shared, cudaStream_t stream,
                         A... args)

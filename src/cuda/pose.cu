@@ -166,10 +166,10 @@ __global__ void __launch_bounds__(POSE_THREADS)
     pose_character(m, joints, seconds, local);
     __syncthreads();
     for (int i = threadIdx.x; i < floats; i += POSE_THREADS)
-        moves |= sup_rest_entry_moved(joints.pose[at + i], st.stepped[at + i], i % 12, s.body_size);
+        moves |= sup_rest_entry_moved(joints.pose[at + i], st.step_joints[at + i], i % 12, s.body_size);
     moves = __syncthreads_or(moves);
     if (threadIdx.x == 0)
-        st.progress[character] = begin_step(s, st.orders[character], st.progress[character], moves != 0);
+        st.progress[character] = begin_step(s, st.commands[character], st.progress[character], moves != 0);
 }
 
 extern "C" size_t sup_gpu_pose_shared(const sup_gpu_motion *motion)
@@ -240,15 +240,15 @@ static __device__ sup_affine multiply_affine(const float a[12], const sup_affine
     return out;
 }
 
-/* sup_solid_enter: rows of the inverse are cross products of columns. */
-static __device__ sup_solid_space enter(const sup_affine &a)
+/* sup_collider_invert: rows of the inverse are cross products of columns. */
+static __device__ sup_collider_space enter(const sup_affine &a)
 {
     const sup_vec3d c0 = sup_v3(a.m[0], a.m[4], a.m[8]), c1 = sup_v3(a.m[1], a.m[5], a.m[9]),
                     c2 = sup_v3(a.m[2], a.m[6], a.m[10]);
     const sup_vec3d rows[3] = {sup_v3_cross(c1, c2), sup_v3_cross(c2, c0), sup_v3_cross(c0, c1)},
                     t = sup_v3(a.m[3], a.m[7], a.m[11]);
     const double det = sup_v3_dot(c0, rows[0]), size = sup_v3_length(c0) * sup_v3_length(c1) * sup_v3_length(c2);
-    sup_solid_space space = {};
+    sup_collider_space space = {};
     if (!(fabs(det) > 1e-12 * size) || !isfinite(1.0 / det) || !isfinite(size)) return space;
     for (int r = 0; r < 3; r++) {
         const sup_vec3d row = sup_v3_scale(rows[r], 1.0 / det);
@@ -262,7 +262,7 @@ static __device__ sup_solid_space enter(const sup_affine &a)
 
 /* Transform of a collider that follows a node, at the current time of the clip. */
 static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play,
-                                         const sup_gpu_solid &collider)
+                                         const sup_gpu_collider &collider)
 {
     const sup_gpu_clip clip = m.clips[play.clip];
     float world[12], local[12];
@@ -271,7 +271,7 @@ static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_
         local_matrix(m, clip, node, play.time, local);
         multiply_left(local, world);
     }
-    return multiply_affine(world, collider.place);
+    return multiply_affine(world, collider.transform);
 }
 
 /* A warp per character. */
@@ -285,10 +285,10 @@ __global__ void __launch_bounds__(32)
     bool moved = false;
     for (int i = threadIdx.x; i < c.count; i += 32) {
         const size_t at = (size_t)character * c.count + i;
-        sup_gpu_solid &collider = c.solids[at];
+        sup_gpu_collider &collider = c.solids[at];
         if (collider.node >= 0 && play.clip >= 0) {
             const sup_affine world = follow_node(m, play, collider), last = fresh ? world : c.followed[at];
-            collider.solid.before = last;
+            collider.solid.previous = last;
             collider.solid.world = world;
             collider.space = enter(world);
             for (int k = 0; k < 12; k++)
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(32)
     if (!__any_sync(0xffffffffu, moved) || threadIdx.x > 0) return;
     sup_gpu_progress &p = st.progress[character]; /* as begin_step() sets it for a skeleton that moves */
     p.still = p.asleep = 0;
-    p.damping = st.orders[character].damping;
+    p.damping = st.commands[character].damping;
 }
 
 extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion,

@@ -1,10 +1,10 @@
-/* prefix_sum.cuh (internal) - sums over the threads of a block, in their order. */
+/* prefix_sum.cuh (internal) - prefix sums over the threads of a block. */
 #ifndef SUP_CUDA_PREFIX_SUM_CUH
 #define SUP_CUDA_PREFIX_SUM_CUH
 
 #include <cuda_runtime.h>
 
-/* The sum of `own` of the threads before this one, and of all T. `warps`: T / 32 numbers of shared memory. */
+/* Sum of `own` over the threads before this one, and over all T in `all`. `warps`: T / 32 values in shared memory. */
 template <int T, typename V> static __device__ V scan_block(V own, V *warps, V &all)
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

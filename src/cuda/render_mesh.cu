@@ -10,7 +10,7 @@ enum { THREADS = 256, AT_A_TIME = 3 };
 /* The simulated skin of a character, of the last step or extrapolated. */
 static __device__ const float4 *simulated_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
 {
-    const float4 *from = carried ? st.carried : st.skin[st.progress[character].phase & 1];
+    const float4 *from = carried ? st.extrapolated : st.skin[st.progress[character].phase & 1];
     return from + (size_t)character * coarse_count;
 }
 
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     wait_for_kernel();
     int v = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
-    if (v >= up.coarse_count || st.orders[character].hidden) return;
+    if (v >= up.coarse_count || st.commands[character].hidden) return;
     const float4 *skin = simulated_skin(st, up.coarse_count, character, carried);
     float n[3] = {0.0f, 0.0f, 0.0f};
     for (int first = up.corner_first[v], end = up.corner_first[v + 1]; first < end; first += AT_A_TIME) {
@@ -216,7 +216,7 @@ static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, con
     int riding = up.row_count - up.plain_count, plain_blocks = (up.plain_count * S + THREADS - 1) / THREADS;
     dim3 grid(plain_blocks + (riding * S + THREADS - 1) / THREADS, (st.count + C - 1) / C);
     if (grid.x > 0)
-        launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.orders, out, plain_blocks);
+        launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.commands, out, plain_blocks);
 }
 
 extern "C" int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
@@ -230,6 +230,6 @@ extern "C" int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_sta
         launch_rows<4, 1>(*up, *state, *out, (cudaStream_t)stream);
     dim3 rows((up->row_count + THREADS - 1) / THREADS, state->count);
     if (out->tangents != NULL && rows.x > 0)
-        launch_early(tangents_kernel, rows, THREADS, 0, (cudaStream_t)stream, *up, state->orders, *out);
+        launch_early(tangents_kernel, rows, THREADS, 0, (cudaStream_t)stream, *up, state->commands, *out);
     return (int)cudaGetLastError();
 }

@@ -10,14 +10,14 @@ static __device__ sup_gpu_progress begin_step(const sup_gpu_system &s, const sup
                                               bool moves)
 {
     const float moved = __uint_as_float(p.moved) / s.body_size;
-    const float window_moved = __uint_as_float(p.trembled) / s.body_size;
+    const float window_moved = __uint_as_float(p.window_motion) / s.body_size;
     p.still = sup_rest_count_step(p.still, !moves && p.version == in.version,
                                   sup_rest_is_quiet(p.still, moved, window_moved));
     p.version = in.version;
     p.asleep = p.still == SUP_REST_ASLEEP;
     p.damping = sup_rest_momentum_damping(p.still, p.pushing > 0, in.damping);
-    p.moved = p.trembled = p.trembles = 0;
-    p.rows = 0;
+    p.moved = p.window_motion = p.oscillates = 0;
+    p.contacts = 0;
     return p;
 }
 

@@ -1,100 +1,101 @@
-/* step_block.cuh (internal) - a block of threads at work on one part of C characters: its fast memory, the products with
- * the part's inverse, sums, and the two halves of a solve (subdomains.h). */
+/* step_block.cuh (internal) - a thread block that works on one subdomain of C characters: its shared memory,
+ * products with the subdomain's inverse, sums, and the two halves of a solve (subdomains.h). */
 #ifndef SUP_CUDA_STEP_BLOCK_CUH
 #define SUP_CUDA_STEP_BLOCK_CUH
 
 #include "cuda/step_control.cuh"
 #include "cuda/tensor.cuh"
 
-enum { STEP_ALONE_THREADS = 512, STEP_CROWD_THREADS = 384 };
+enum { STEP_SINGLE_THREADS = 512, STEP_CROWD_THREADS = 384 };
 
-/* Unknowns of a part, for blocks of C characters. */
+/* Maximum unknowns of a subdomain, for blocks of C characters. */
 template <int C> struct limit {
-    enum { value = C == 1 ? SUP_SUBDOMAIN_ALONE : SUP_SUBDOMAIN_LIMIT };
+    enum { value = C == 1 ? SUP_SUBDOMAIN_LIMIT_SINGLE : SUP_SUBDOMAIN_LIMIT };
 };
 
-/* Floats a row of right-hand sides of C characters, whole float4. */
+/* Floats per row of right-hand sides of C characters, a multiple of 4. */
 template <int C> struct width {
     enum { value = (3 * C + 3) / 4 * 4 };
 };
 
-/* Floats of the right-hand sides of a part; products of crowds look at four more. */
+/* Floats of the right-hand sides of a subdomain; products of crowds read four more. */
 template <int C> struct in_size {
     enum { value = limit<C>::value * width<C>::value + (C > 1 ? 4 : 0) };
 };
 
-/* A part and its characters; pointers into shared memory. */
+/* A subdomain and its characters; pointers into shared memory. */
 template <int C> struct block_view {
-    const sup_subdomain &part; /* in shared memory too, after the first barrier */
-    int first, live;            /* characters */
-    const float *inverse; /* [part.count*LIMIT] in shared memory for one character; crowds leave it to the cache */
+    const sup_subdomain &subdomain; /* also in shared memory, after the first barrier */
+    int first, live;                /* characters */
+    const float *inverse; /* [subdomain.count*LIMIT] in shared memory for one character, in global memory for crowds */
     float *in, *out;      /* [LIMIT*width] */
-    float *half;          /* [LIMIT*width*(slices-1)], the same memory as: */
-    float *force;         /* [3*SUP_SUBDOMAIN_FORCES*most_prisms] in local_kernel, else [most_prisms] */
-    float *slots;         /* [most_slots*width] the newest direction at the top */
-    float *left;          /* [most_slots*width] gradient there, as far as the part knows it */
-    float *sums;          /* [32*SUP_GPU_SUMS_ALL] */
-    float *x;             /* [C*most*3] */
-    float *feet;          /* [most*4] of character c at c % feet_count * feet_step, with volume */
-    int most;             /* places: all, or without the anchors that are no skin */
+    float *half;          /* [LIMIT*width*(slices-1)], the same memory as `force` */
+    float *force;         /* [3*SUP_SUBDOMAIN_FORCES*max_prisms] in local_kernel, else [max_prisms] */
+    float *slots;         /* [max_slots*width] the newest direction at the separator */
+    float *slot_gradient; /* [max_slots*width] the subdomain's part of the gradient there */
+    float *sums;          /* [32*SUP_GPU_SUMS_PADDED] */
+    float *x;             /* [C*max_nodes*3] */
+    float *feet;          /* [max_nodes*4] foot points of character c at c % feet_count * feet_step, with volume */
+    int max_nodes;        /* nodes: all, or without anchors that are not skin */
     int feet_count, feet_step;
-    float *pressure; /* [C*most_seats], then the energies of the chambers that the part answers for */
+    float *pressure; /* [C*max_region_slots], then the energies of the regions that the subdomain sums */
     const unsigned char *pack;
     const float *tets;         /* of its prisms, in batches */
-    const float *blend_weight; /* and their chambers (subdomains.h) */
-    const uint16_t *blend_seat;
-    __device__ block_view(const sup_subdomain &shared_part) : part(shared_part)
+    const float *blend_weight; /* and their regions (subdomains.h) */
+    const uint16_t *blend_region_slot;
+    __device__ block_view(const sup_subdomain &shared_subdomain) : subdomain(shared_subdomain)
     {
     }
     template <typename A> __device__ const A *at(int array) const
     {
-        return (const A *)(pack + part.pack[array]);
+        return (const A *)(pack + subdomain.pack[array]);
     }
-    /* The place, in a vector, of an unknown or slot of the part; whether the part takes care of it. */
-    __device__ int place(int interior_count, int local, bool &own) const
+    /* Index in a vector of an unknown or slot of the subdomain; `own`: whether the subdomain owns it. */
+    __device__ int node(int interior_count, int local, bool &own) const
     {
         own = true;
-        if (local < part.count) return part.first + local;
-        int top = at<int32_t>(SUP_PACK_PLACE)[local - part.count];
-        own = top >= 0;
-        return interior_count + (own ? top : -1 - top);
+        if (local < subdomain.count) return subdomain.first + local;
+        int separator = at<int32_t>(SUP_PACK_NODE)[local - subdomain.count];
+        own = separator >= 0;
+        return interior_count + (own ? separator : -1 - separator);
     }
-    /* Numbers of character c in the row of an unknown, or of a slot. */
-    __device__ float *row(float *unknowns, float *tops, int local, int c) const
+    /* Values of character c in the row of an unknown or slot. */
+    __device__ float *row(float *unknowns, float *separators, int local, int c) const
     {
         const int w = width<C>::value;
-        return (local < part.count ? unknowns + local * w : tops + (local - part.count) * w) + 3 * c;
+        return (local < subdomain.count ? unknowns + local * w : separators + (local - subdomain.count) * w) + 3 * c;
     }
 };
 
-/* Of fast memory. `F`: with room for the forces of prisms. Without `X` there are no places: for kernels that solve only. */
+/* Sizes in shared memory. `F`: with the forces of prisms. Without `X` there are no positions: for kernels that only
+ * solve. */
 template <int C, int T, bool F = false, bool X = true> struct sizes {
     enum { LIMIT = limit<C>::value };
-    int inverse, in, out, scratch, slots, left, x, feet, pressure; /* floats */
-    int most;
+    int inverse, in, out, scratch, slots, slot_gradient, x, feet, pressure; /* floats */
+    int max_nodes;
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
         int half = (T / LIMIT - 1) * LIMIT * width<C>::value;
-        int force = (F ? 3 * SUP_SUBDOMAIN_FORCES : X ? C : 0) * s.most_prisms;
-        most = F ? s.most_local : s.most_feet;
-        const int one = X && s.volume > 0.0f ? most * 4 : 0;
+        int force = (F ? 3 * SUP_SUBDOMAIN_FORCES : X ? C : 0) * s.max_prisms;
+        max_nodes = F ? s.max_local : s.max_foot_points;
+        const int one = X && s.volume > 0.0f ? max_nodes * 4 : 0;
         inverse = C == 1 ? LIMIT * LIMIT : 0;
         in = in_size<C>::value;
         out = LIMIT * width<C>::value;
         scratch = half > force ? half : force;
-        slots = s.most_slots * width<C>::value;
-        left = F || !X ? slots : 0;
-        x = X ? (C * most * 3 + 3) / 4 * 4 : 0;
+        slots = s.max_slots * width<C>::value;
+        slot_gradient = F || !X ? slots : 0;
+        x = X ? (C * max_nodes * 3 + 3) / 4 * 4 : 0;
         feet = C * one;
-        pressure = F ? (2 * C * s.most_seats + 3) / 4 * 4 : 0;
+        pressure = F ? (2 * C * s.max_region_slots + 3) / 4 * 4 : 0;
     }
-    __host__ __device__ int before_pack() const
+    __host__ __device__ int pack_offset() const
     {
-        return inverse + in + out + scratch + slots + left + 32 * SUP_GPU_SUMS_ALL + x + feet + pressure;
+        return inverse + in + out + scratch + slots + slot_gradient + 32 * SUP_GPU_SUMS_PADDED + x + feet + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
-        return (size_t)before_pack() * sizeof(float) + (size_t)s.most_pack;
+        return (size_t)pack_offset() * sizeof(float) + (size_t)s.max_pack;
     }
 };
 
@@ -103,12 +104,12 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
 {
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F, X> size(s);
-    __shared__ sup_subdomain part;
-    const sup_subdomain *from =
-        &s.parts[min((int)blockIdx.x, s.part_count - 1)]; /* step_persistent.cu has blocks without a part */
-    for (int i = threadIdx.x; i < (int)(sizeof part / sizeof(int)); i += T)
-        ((int *)&part)[i] = ((const int *)from)[i];
-    block_view<C> b(part);
+    __shared__ sup_subdomain subdomain;
+    const sup_subdomain *from = &s.subdomains[min(
+        (int)blockIdx.x, s.subdomain_count - 1)]; /* step_persistent.cu has blocks without a subdomain */
+    for (int i = threadIdx.x; i < (int)(sizeof subdomain / sizeof(int)); i += T)
+        ((int *)&subdomain)[i] = ((const int *)from)[i];
+    block_view<C> b(subdomain);
     b.first = blockIdx.y * C;
     b.live = min(C, st.count - b.first);
     b.inverse = C == 1 ? shared : s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
@@ -116,43 +117,43 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.out = b.in + size.in;
     b.half = b.force = b.out + size.out;
     b.slots = b.half + size.scratch;
-    b.left = b.slots + size.slots;
-    b.sums = b.left + size.left;
-    b.x = b.sums + 32 * SUP_GPU_SUMS_ALL;
+    b.slot_gradient = b.slots + size.slots;
+    b.sums = b.slot_gradient + size.slot_gradient;
+    b.x = b.sums + 32 * SUP_GPU_SUMS_PADDED;
     b.feet = b.x + size.x;
     b.pressure = b.feet + size.feet;
     b.feet_count = C;
-    b.feet_step = size.most * 4;
-    b.most = size.most;
-    b.pack = (const unsigned char *)(shared + size.before_pack());
+    b.feet_step = size.max_nodes * 4;
+    b.max_nodes = size.max_nodes;
+    b.pack = (const unsigned char *)(shared + size.pack_offset());
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     b.blend_weight = s.blend_weight + from->blend_first;
-    b.blend_seat = s.blend_seat + from->blend_first;
+    b.blend_region_slot = s.blend_region_slot + from->blend_first;
     return b;
 }
 
 template <int T> static __device__ void load_pack(const sup_gpu_system &s, const void *pack)
 {
-    for (int i = threadIdx.x * 4; i < s.most_pack / 4; i += T * 4)
-        copy_chunk((const float *)pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.most_pack) + i);
+    for (int i = threadIdx.x * 4; i < s.max_pack / 4; i += T * 4)
+        copy_chunk((const float *)pack + i, (const float *)(s.pack + (size_t)blockIdx.x * s.max_pack) + i);
     end_group();
 }
 
-/* Begins to copy the part's arrays, then its inverse, into shared memory. They never change, so that this may begin before
- * the kernel before this one has ended; `wait_for_kernel` then waits for that. */
+/* Begins to copy the subdomain's arrays, then its inverse, into shared memory. They are constant, so this may begin
+ * before the previous kernel has ended; `wait_for_kernel` then waits for that kernel. */
 template <int C, int T, bool F = false, bool X = true>
-static __device__ void load_part(const sup_gpu_system &s, float *shared)
+static __device__ void load_subdomain(const sup_gpu_system &s, float *shared)
 {
     enum { LIMIT = limit<C>::value };
     const sizes<C, T, F, X> size(s);
-    load_pack<T>(s, shared + size.before_pack());
+    load_pack<T>(s, shared + size.pack_offset());
     const float *from = s.inverse + (size_t)blockIdx.x * LIMIT * LIMIT;
     for (int i = threadIdx.x * 4; C == 1 && i < LIMIT * LIMIT; i += T * 4)
         copy_chunk(shared + i, from + i);
     end_group();
 }
 
-/* The arrays are there; the inverse as well. Own copies only: a barrier must follow. */
+/* Wait for the arrays; for the inverse as well. Only for the thread's own copies: a barrier must follow. */
 static __device__ void wait_pack()
 {
     wait_groups<1>();
@@ -163,9 +164,9 @@ static __device__ void wait_inverse()
     wait_groups<0>();
 }
 
-/* out = inverse * in for the right-hand sides of a crowd's characters: sixteen rows and a slice of the terms a warp; slices are added
- * up in their order. Rows of `in` behind the last are zero, as those of the inverse: `clear_rest`. Columns behind the last belong
- * to the next row, and what comes of them is left out. */
+/* out = inverse * in for the right-hand sides of a crowd's characters: sixteen rows and a slice of the terms per
+ * warp; slices are summed in order. Rows of `in` beyond the last are zero, like those of the inverse: `clear_padding`.
+ * Columns beyond the last belong to the next row, and their products are ignored. */
 template <int C, int T> static __device__ void multiply_crowd(const block_view<C> &b)
 {
     enum {
@@ -175,7 +176,7 @@ template <int C, int T> static __device__ void multiply_crowd(const block_view<C
         STRIPS = LIMIT / 16,
         TILES = (ROW + 7) / 8
     };
-    const int lane = threadIdx.x % 32, group = lane / 4, at = lane % 4, n = b.part.count;
+    const int lane = threadIdx.x % 32, group = lane / 4, at = lane % 4, n = b.subdomain.count;
     for (int task = threadIdx.x / 32; task < STRIPS * SLICES; task += T / 32) {
         const int slice = task / STRIPS, row = task % STRIPS * 16 + group;
         const float *inverse = b.inverse + (slice * 8 + at) * LIMIT + row, *in = b.in + (slice * 8 + at) * ROW + group;
@@ -211,19 +212,20 @@ template <int C, int T> static __device__ void multiply_crowd(const block_view<C
     __syncthreads();
 }
 
-/* Zero behind the last row of `in`, up to whole tiles; once, before the barrier in front of the first product. */
-template <int C> static __device__ void clear_rest(const block_view<C> &b)
+/* Zeros the rows of `in` beyond the last, up to whole tiles; once, before the barrier in front of the first
+ * product. */
+template <int C> static __device__ void clear_padding(const block_view<C> &b)
 {
-    const int first = b.part.count * width<C>::value, end = (b.part.count + 7) / 8 * 8 * width<C>::value;
+    const int first = b.subdomain.count * width<C>::value, end = (b.subdomain.count + 7) / 8 * 8 * width<C>::value;
     if (C > 1 && first + (int)threadIdx.x < end) b.in[first + threadIdx.x] = 0.0f;
 }
 
 /* The same for one character: several threads share a row; their sums are added in order. */
-template <int C, int T> static __device__ void multiply_alone(const block_view<C> &b)
+template <int C, int T> static __device__ void multiply_single(const block_view<C> &b)
 {
     enum { LIMIT = limit<C>::value };
     const int w = width<C>::value, slices = T / LIMIT;
-    int row = threadIdx.x % LIMIT, slice = threadIdx.x / LIMIT, n = b.part.count;
+    int row = threadIdx.x % LIMIT, slice = threadIdx.x / LIMIT, n = b.subdomain.count;
     float sum[width<C>::value];
 #pragma unroll
     for (int k = 0; k < w; k++)
@@ -265,11 +267,11 @@ template <int C, int T> static __device__ void multiply(const block_view<C> &b)
     if constexpr (C > 1)
         multiply_crowd<C, T>(b);
     else
-        multiply_alone<C, T>(b);
+        multiply_single<C, T>(b);
 }
 
-/* Sums over a warp of N values, N a power of two: lanes pass half of what they have to each other, and end with one value each,
- * number lane / (32 / N). */
+/* Sums of N values over a warp, N a power of two: lanes exchange half of their values and end with one sum each,
+ * that of value lane / (32 / N). */
 template <int N, int HALF = N / 2, int D = 16, typename V> static __device__ __forceinline__ V warp_sums(V (&v)[N])
 {
     if constexpr (HALF > 0) {
@@ -288,8 +290,8 @@ template <int N, int HALF = N / 2, int D = 16, typename V> static __device__ __f
     }
 }
 
-/* Adds up values of every thread, in a fixed order, into the sums of the part: number k of them is `first` + k % each of
- * character + k / each, if `which` has its bit. A barrier must come before the next. */
+/* Sums of the values of all threads, in a fixed order, into the sums of the subdomain: value k goes to `first` + k %
+ * each of character + k / each, if bit k of `which` is set. A barrier must precede the next call. */
 template <int T, int N>
 static __device__ void reduce(float *shared, float (&values)[N], unsigned which, const sup_gpu_state &st, int character,
                               int first, int each)
@@ -304,10 +306,10 @@ static __device__ void reduce(float *shared, float (&values)[N], unsigned which,
 #pragma unroll
     for (int w = 0; w < T / 32; w++)
         total += shared[k * 32 + w];
-    st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_rows + blockIdx.x] = total;
+    st.sums[((size_t)(character + k / each) * SUP_GPU_SUMS + first + k % each) * st.sum_stride + blockIdx.x] = total;
 }
 
-/* Which of C equal stretches of `length` a number is in: a division that costs less. */
+/* Which of C equal intervals of `length` a number is in: cheaper than a division. */
 template <int C> static __device__ int which_of(int number, int length)
 {
     int which = 0;
@@ -317,7 +319,7 @@ template <int C> static __device__ int which_of(int number, int length)
     return which;
 }
 
-/* Adds to the value of character c; all stay in registers. */
+/* Adds to the value of character c; all values stay in registers. */
 template <int C> static __device__ void add_to(float (&values)[C], int c, float what)
 {
 #pragma unroll
@@ -331,8 +333,8 @@ template <int C> static __device__ unsigned all_of(const block_view<C> &b)
     return (1u << b.live) - 1u;
 }
 
-/* First half of a solve: `in` holds r of the part, `left` the gradient at its slots. y goes out, gradient + A_tp y_p into
- * the slots, r . y into the sums: of the characters of `which`, others keep what they have. */
+/* First half of a solve: `in` holds r of the subdomain, `slot_gradient` the gradient at its slots. Writes y,
+ * gradient + A_tp y_p of the slots, and r . y into the sums, for the characters of `which`. */
 template <int C, int T>
 static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, unsigned which)
 {
@@ -342,22 +344,23 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     const float *value = b.template at<float>(SUP_PACK_COL_VALUE);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
     multiply<C, T>(b);
-    const int places = b.part.count + b.part.slot_count;
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
     float product[C];
 #pragma unroll
     for (int k = 0; k < C; k++)
         product[k] = 0.0f;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes;
         if ((which >> c & 1u) == 0) continue;
-        if (i < b.part.count) {
+        if (i < b.subdomain.count) {
             const float *v = b.out + i * w + 3 * c, *r = b.in + i * w + 3 * c;
             add_to<C>(product, c, fmaf(v[0], r[0], fmaf(v[1], r[1], v[2] * r[2])));
-            st.y[(size_t)(b.first + c) * s.interior_count + b.part.first + i] = make_float4(v[0], v[1], v[2], 0.0f);
+            st.y[(size_t)(b.first + c) * s.interior_count + b.subdomain.first + i] =
+                make_float4(v[0], v[1], v[2], 0.0f);
             continue;
         }
-        const int local = i - b.part.count;
-        const float *g = b.left + local * w + 3 * c;
+        const int local = i - b.subdomain.count;
+        const float *g = b.slot_gradient + local * w + 3 * c;
         float4 sum = make_float4(g[0], g[1], g[2], 0.0f);
         for (int e = begin[local]; e < begin[local + 1]; e++) {
             const float *v = b.out + row[e] * w + 3 * c;
@@ -370,33 +373,34 @@ static __device__ void forward(const sup_gpu_system &s, const sup_gpu_state &st,
     reduce<T, C>(b.sums, product, which, st, b.first, SUM_NEWEST, 1);
 }
 
-/* The newest direction at the part's places of the top into `slots`, of its own unknowns into `out`. */
+/* Second half: the newest direction at the subdomain's separator nodes into `slots`, at its own unknowns into
+ * `out`. */
 template <int C, int T>
 static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
     enum { LIMIT = limit<C>::value };
-    const int w = width<C>::value, thread = threadIdx.x, all = T, rounds = (LIMIT * C + all - 1) / all;
+    const int w = width<C>::value, thread = threadIdx.x, all = T, passes = (LIMIT * C + all - 1) / all;
     const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_ROW_BEGIN),
                    *slot_of = b.template at<uint16_t>(SUP_PACK_ROW_SLOT);
     const float *value = b.template at<float>(SUP_PACK_ROW_VALUE);
-    float4 y[rounds]; /* asked for early */
+    float4 y[passes]; /* loaded early */
 #pragma unroll
-    for (int r = 0; r < rounds; r++) {
+    for (int r = 0; r < passes; r++) {
         int i = thread + r * all, c = i / LIMIT, row = i % LIMIT;
-        if (c < b.live && row < b.part.count)
-            y[r] = st.y[(size_t)(b.first + c) * s.interior_count + b.part.first + row];
+        if (c < b.live && row < b.subdomain.count)
+            y[r] = st.y[(size_t)(b.first + c) * s.interior_count + b.subdomain.first + row];
     }
-    for (int i = thread; i < b.part.slot_count * b.live; i += all) {
-        int c = which_of<C>(i, b.part.slot_count), slot = i - c * b.part.slot_count;
+    for (int i = thread; i < b.subdomain.slot_count * b.live; i += all) {
+        int c = which_of<C>(i, b.subdomain.slot_count), slot = i - c * b.subdomain.slot_count;
         bool own;
-        int place = b.place(0, b.part.count + slot, own);
-        float4 v = st.top[(size_t)(b.first + c) * s.top_count + place];
+        int node = b.node(0, b.subdomain.count + slot, own);
+        float4 v = st.separator[(size_t)(b.first + c) * s.separator_count + node];
         float *to = b.slots + slot * w + 3 * c;
         to[0] = v.x, to[1] = v.y, to[2] = v.z;
     }
     __syncthreads();
-    for (int i = thread; i < b.part.count * C; i += all) {
-        int c = which_of<C>(i, b.part.count), row = i - c * b.part.count;
+    for (int i = thread; i < b.subdomain.count * C; i += all) {
+        int c = which_of<C>(i, b.subdomain.count), row = i - c * b.subdomain.count;
         float sum[3] = {0.0f, 0.0f, 0.0f};
         for (int e = begin[row]; e < begin[row + 1]; e++)
             for (int k = 0; k < 3; k++)
@@ -407,9 +411,9 @@ static __device__ void backward(const sup_gpu_system &s, const sup_gpu_state &st
     __syncthreads();
     multiply<C, T>(b);
 #pragma unroll
-    for (int r = 0; r < rounds; r++) {
+    for (int r = 0; r < passes; r++) {
         int i = thread + r * all, c = i / LIMIT, row = i % LIMIT;
-        if (c >= b.live || row >= b.part.count) continue;
+        if (c >= b.live || row >= b.subdomain.count) continue;
         float *to = b.out + row * w + 3 * c;
         to[0] = y[r].x - to[0], to[1] = y[r].y - to[1], to[2] = y[r].z - to[2];
     }

@@ -1,38 +1,31 @@
-/* step_control.cuh (internal) - the accelerated step: what solver.c does with the sums of a local step, by one thread of every
- * part of a character. All parts find the same; the first one keeps it. */
+/* step_control.cuh (internal) - control of the local-global iteration from the sums of a local step, by one warp per
+ * subdomain of a character. The decisions are those of solver/step_control.h. All subdomains compute the same; the
+ * first one stores it. */
 #ifndef SUP_CUDA_STEP_CONTROL_CUH
 #define SUP_CUDA_STEP_CONTROL_CUH
 
 #include "cuda/gpu.h"
 #include "cuda/launch.cuh"
+#include "solver/step_control.h"
 
-enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                              /* of a local step */
-enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 };     /* of the start */
-enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };     /* of contacts */
-#define ROUNDING 1e-6 /* what float rounding may do to the objective without being a rise */
-/* As in solver.c. */
-#define LEAST_OF_STRAIN 2e-9f
-#define LEAST_OF_VOLUME 1e-8f
-#define ROUNDING_OF_STRAIN 1e-15
-#define ROUNDING_OF_VOLUME 1.6e-15
-#define SLOW 0.2
+enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                          /* of a local step */
+enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 }; /* of the start */
+enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 }; /* of contacts */
 
-typedef sup_gpu_iteration plan;
+enum { AT_ONCE = 4 };
 
-enum { AT_A_TIME = 4 };
-
-/* A sum over the parts (and, the newest direction's, blocks of the top) by a warp. */
-static __device__ double sum_rows(const sup_gpu_state &st, int character, int value, int rows)
+/* Sum of a value over the subdomains (and, of the newest direction, the blocks of schur.cu), by a warp. */
+static __device__ double sum_blocks(const sup_gpu_state &st, int character, int value, int count)
 {
-    const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_rows;
+    const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_stride;
     double sum = 0.0;
-    for (int first = threadIdx.x % 32; first < rows; first += 32 * AT_A_TIME) {
-        float v[AT_A_TIME]; /* all on the way at once */
+    for (int first = threadIdx.x % 32; first < count; first += 32 * AT_ONCE) {
+        float v[AT_ONCE]; /* all loads in flight at once */
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++)
-            v[k] = first + 32 * k < rows ? from[first + 32 * k] : 0.0f;
+        for (int k = 0; k < AT_ONCE; k++)
+            v[k] = first + 32 * k < count ? from[first + 32 * k] : 0.0f;
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++)
+        for (int k = 0; k < AT_ONCE; k++)
             sum += (double)v[k];
     }
     for (int d = 16; d > 0; d >>= 1)
@@ -40,7 +33,7 @@ static __device__ double sum_rows(const sup_gpu_state &st, int character, int va
     return sum;
 }
 
-/* 1 / x to the last bits, of a normal number: a third of the time of a division. */
+/* 1 / x to the last bits, for normal numbers: a third of the time of a division. */
 static __device__ double invert(double x)
 {
     double y = invert_roughly(x);
@@ -49,9 +42,9 @@ static __device__ double invert(double x)
     return y;
 }
 
-/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver.c: four lanes have a row of it, of which lane
- * l has the numbers l % 4 and l % 4 + 4, and all four its right side t and then its unknown. Unknowns whose pivot is lost in
- * rounding get 0. Rolled up: what fits the cache of instructions is faster here than what has no loops. */
+/* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver_accelerate.c: four lanes share
+ * a row; lane l has entries l % 4 and l % 4 + 4 of it, and all four have its right-hand side t, later its unknown.
+ * Unknowns whose pivot is lost in rounding become 0. Not unrolled: fitting the instruction cache is faster here. */
 static __device__ double solve_small(int size, double low, double high, double t, int lane)
 {
     const unsigned all = 0xffffffffu;
@@ -60,16 +53,18 @@ static __device__ double solve_small(int size, double low, double high, double t
     double own_inverse = 0.0;
 #pragma unroll 1
     for (int p = 0; p < size; p++) {
-        const double holds = p < 4 ? low : high; /* whoever has column p */
+        const double holds = p < 4 ? low : high; /* the lanes with column p */
         const double pivot = __shfl_sync(all, holds, 4 * p + p % 4), mine = __shfl_sync(all, holds, 4 * row + p % 4);
-        const double their_low = __shfl_sync(all, low, 4 * p + column), their_high = __shfl_sync(all, high, 4 * p + column);
+        const double their_low = __shfl_sync(all, low, 4 * p + column),
+                     their_high = __shfl_sync(all, high, 4 * p + column);
         const double from = __shfl_sync(all, t, 4 * p);
-        const bool lost = !(pivot > 1e-290) || (p > 0 && !(pivot > 1e-7 * largest));
-        const double inverse = lost ? 0.0 : invert(pivot), part = row > p ? mine * inverse : 0.0;
+        const bool lost =
+            !(pivot > 1e-290) || !sup_anderson_keeps(p, pivot, largest); /* 1e-290: smallest argument of invert */
+        const double inverse = lost ? 0.0 : invert(pivot), multiple = row > p ? mine * inverse : 0.0;
         if (row == p) own_inverse = inverse;
-        if (column > p) low -= part * their_low;
-        if (column + 4 > p) high -= part * their_high;
-        t -= part * from;
+        if (column > p) low -= multiple * their_low;
+        if (column + 4 > p) high -= multiple * their_high;
+        t -= multiple * from;
     }
 #pragma unroll 1
     for (int p = size - 1; p >= 0; p--) {
@@ -96,20 +91,20 @@ static __device__ void set_multiple(sup_gpu_control &c, int k, double multiple, 
     }
 }
 
-/* A sum over the first SUP_GPU_HISTORY lanes. */
+/* A sum over the first SUP_SOLVER_HISTORY lanes. */
 static __device__ double short_sum(double v)
 {
-    for (int d = SUP_GPU_HISTORY / 2; d > 0; d >>= 1)
+    for (int d = SUP_SOLVER_HISTORY / 2; d > 0; d >>= 1)
         v += __shfl_xor_sync(0xffffffffu, v, d);
     return __shfl_sync(0xffffffffu, v, 0);
 }
 
-/* Weights of the images that make the combined direction shortest, and the step to it, by a warp (solver.c:
- * anderson_weights, set_step, step_slope, choose_step). False: the step leads backwards or far away. */
+/* Weights of the images that minimise the combined direction, and the step to it, by a warp (as in
+ * solver_accelerate.c). False: the step is not accepted. */
 static __device__ bool choose_step(sup_gpu_control &c, float *factor)
 {
     const unsigned all = 0xffffffffu;
-    const int k = c.history, lane = threadIdx.x % 32; /* k + 1 < SUP_GPU_HISTORY */
+    const int k = c.history, lane = threadIdx.x % 32;           /* k + 1 < SUP_SOLVER_HISTORY */
     const int row = lane / 4, mine = row < k ? k - 1 - row : 0; /* newest first */
     const double newest = c.inner[k][k], own = c.inner[mine][k];
     double matrix[2];
@@ -121,65 +116,44 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     const double t = solve_small(k, matrix[0], matrix[1], newest - own, lane);
     double weight = __shfl_sync(all, t, lane < k ? 4 * (k - 1 - lane) : 31); /* oldest first */
     if (lane >= k) weight = 0.0;
-    double rest = 1.0 - short_sum(weight);
-    if (lane == k) weight = rest;
-    double next = weight, before = lane < k ? c.coefficient[k][lane] : 0.0;
+    double remainder = 1.0 - short_sum(weight);
+    if (lane == k) weight = remainder;
+    double next = weight, previous = lane < k ? c.coefficient[k][lane] : 0.0;
 #pragma unroll
-    for (int j = 1; j < SUP_GPU_HISTORY - 1; j++) {
+    for (int j = 1; j < SUP_SOLVER_HISTORY - 1; j++) {
         double other = __shfl_sync(all, weight, j);
         if (j <= k && lane < j) next += other * c.coefficient[j][lane];
     }
     __syncwarp();
     if (lane <= k) c.coefficient[k + 1][lane] = next;
-    float part = lane <= k ? (float)(next - before) : 0.0f;
-    if (lane <= k) factor[lane] = part;
+    float step = lane <= k ? (float)(next - previous) : 0.0f;
+    if (lane <= k) factor[lane] = step;
     double along = 0.0;
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY - 1; j++) {
-        float other = __shfl_sync(all, part, j);
+    for (int j = 0; j < SUP_SOLVER_HISTORY - 1; j++) {
+        float other = __shfl_sync(all, step, j);
         if (j <= k && lane <= k) along += (double)other * c.inner[lane][j];
     }
-    double slope = -short_sum(lane <= k ? (double)part * c.inner[lane][k] : 0.0);
-    double square = short_sum((double)part * along);
+    double slope = -short_sum(lane <= k ? (double)step * c.inner[lane][k] : 0.0);
+    double square = short_sum((double)step * along);
     __syncwarp();
-    return !(slope > -0.5 * newest || square > 36.0 * newest);
+    return sup_anderson_accepted(slope, square, newest);
 }
 
-/* Iterations and when they end (solver.c: set_limits). */
-struct limits {
-    int most, usual;
-    double tolerance;
-};
-
-static __device__ limits limits_of(const sup_gpu_system &s, const sup_gpu_command &in, bool touching)
+/* Decides from the sums of the last local step ([SUP_GPU_SUMS]) what comes next, by a warp: iterate() of solver.c.
+ * Every subdomain of the character computes the same; the first one stores it. */
+static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state &st, int character,
+                                    bool last_iteration, const double *sums, sup_gpu_control &c, sup_gpu_iteration &p)
 {
-    bool fixed = in.iterations > 0, volume = s.volume > 0.0f;
-    limits l;
-    l.most = fixed ? in.iterations : touching ? 5 : volume ? 7 : 8;
-    l.usual = !fixed && !touching && volume ? 6 : 0;
-    l.tolerance = in.tolerance > 0.0f ? in.tolerance
-                  : fixed             ? 0.0f
-                  : touching          ? 1e-6f
-                  : volume            ? LEAST_OF_VOLUME
-                                      : LEAST_OF_STRAIN;
-    return l;
-}
-
-/* What the last local step found (sums, [SUP_GPU_SUMS]) decides what comes next; by a warp (solver.c: iterate). Every part
- * of the character finds the same; the first one keeps it. */
-static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, int character, bool last_turn,
-                              const double *sums, sup_gpu_control &c, plan &p)
-{
-    const bool touching = st.progress[character].rows > 0, unsure = touching || s.volume > 0.0f;
-    const limits limit = limits_of(s, st.orders[character], touching);
-    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST], promised = 0.5 * newest;
-    double least = fmax(1e-12 * (double)s.weight_sum, c.rounding);
+    const bool touching = st.progress[character].contacts > 0, unsure = touching || s.volume > 0.0f;
+    const sup_gpu_command &command = st.commands[character];
+    const sup_step_limits limits =
+        sup_step_limits_of(command.iterations, command.tolerance, false, touching, s.volume > 0.0f);
+    double energy = sums[SUM_ENERGY], newest = sums[SUM_NEWEST], predicted = 0.5 * newest;
     int k = c.history, lane = threadIdx.x % 32, done = c.done + 1;
-    bool rose = c.done > 0 && !(energy <= c.last + ROUNDING * fabs(c.last));
-    bool accepted = !(rose && (c.accelerated || unsure)), good = false;
-    bool stop = promised <= limit.tolerance * energy || promised <= least ||
-                (done == limit.usual && promised <= SLOW * c.promised);
-    bool accelerate = accepted && k > 0 && k + 1 < SUP_GPU_HISTORY && !(touching && (stop || done >= limit.most));
+    bool accepted = !(c.done > 0 && sup_step_rejected(energy, c.objective, c.accelerated, unsure)), good = false;
+    bool stop = sup_step_converged(&limits, done, predicted, c.predicted, energy, (double)s.weight_sum, c.rounding);
+    bool accelerate = accepted && sup_step_accelerates(k, touching, stop || done >= limits.max_iterations);
     __syncwarp();
     if (accepted && lane < k) c.inner[lane][k] = c.inner[k][lane] = -sums[SUM_OLDER + lane];
     if (accepted && lane == 0) c.inner[k][k] = newest;
@@ -191,107 +165,110 @@ static __device__ void decide(const sup_gpu_system &s, const sup_gpu_state &st, 
     p.history = k;
     p.target = 3 - c.base - c.current;
     p.base = accepted ? c.current : c.base;
-    if (!accepted) { /* back to the last iterate, and from there a part of the plain step */
-        c.part = last_turn && unsure ? 0.0 : c.accelerated ? 1.0 : c.part > 0.2 ? c.part * 0.5 : 0.0;
-        p.finish = last_turn || c.part == 0.0;
-        set_multiple(c, k - 1, c.part, p.factor);
+    if (!accepted) { /* back to the last iterate, and from there a fraction of the plain step */
+        c.fraction = last_iteration && unsure ? 0.0 : sup_step_backtrack(c.accelerated, c.fraction);
+        p.finish = last_iteration || c.fraction == 0.0;
+        set_multiple(c, k - 1, c.fraction, p.factor);
         c.rejected++;
     } else {
-        if (!good) set_multiple(c, k, accelerate ? 1.9 : 1.0, p.factor);
-        c.last = energy;
-        c.promised = promised;
-        c.part = 1.0;
+        if (!good) set_multiple(c, k, accelerate ? SUP_ANDERSON_RELAXATION : 1.0, p.factor);
+        c.objective = energy;
+        c.predicted = predicted;
+        c.fraction = 1.0;
         c.done = done;
         c.base = c.current;
-        c.history = k + 1 < SUP_GPU_HISTORY ? k + 1 : 0;
-        p.finish = last_turn || stop || done >= limit.most;
+        c.history = k + 1 < SUP_SOLVER_HISTORY ? k + 1 : 0;
+        p.finish = last_iteration || stop || done >= limits.max_iterations;
     }
     c.accelerated = accelerate;
     c.current = p.target;
-    c.over = p.finish;
+    c.finished = p.finish;
     if (blockIdx.x != 0 || !p.finish) return;
     st.progress[character].iterations = c.done;
     st.progress[character].rejected = c.rejected;
-    st.progress[character].objective = (float)c.last;
+    st.progress[character].objective = (float)c.objective;
     st.progress[character].pushing = touching ? (int)sums[SUM_PUSHING] : 0;
 }
 
-/* The first turn: how much of the last miss to repeat, and of the last move to forget (solver.c: miss_to_repeat,
- * move_to_forget). By one thread. */
+/* First iteration: use of the last prediction error and displacement. By one thread. */
 static __device__ void begin(const sup_gpu_system &s, const sup_gpu_state &st, int character, const double *sums,
-                             sup_gpu_control &c, plan &p)
+                             sup_gpu_control &c, sup_gpu_iteration &p)
 {
-    double product = sums[SUM_PRODUCT], larger = fmax(sums[SUM_OLD], sums[SUM_NEW]);
     bool asleep = st.progress[character].asleep != 0;
     p.active = !asleep;
     p.accepted = 1;
     p.finish = 0;
     p.history = 0;
     p.base = p.target = 0;
-    p.repeat = product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
-    p.forget = !s.is_static ? 0.0f : sums[SUM_MOVED] > sums[SUM_NEW] ? (float)(sums[SUM_NEW] / sums[SUM_MOVED]) : 1.0f;
-    c.last = c.promised = 0.0;
-    c.part = 1.0;
-    c.rounding = (s.volume > 0.0f ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sums[SUM_SIZE];
+    p.repeat = sup_prediction_repeat(sums[SUM_PRODUCT], sums[SUM_OLD], sums[SUM_NEW]);
+    p.drop = sup_prediction_drop(s.is_static, sums[SUM_NEW], sums[SUM_MOVED]);
+    c.objective = c.predicted = 0.0;
+    c.fraction = 1.0;
+    c.rounding = sup_step_rounding(s.volume > 0.0f, sums[SUM_SIZE]);
     c.history = c.done = c.accelerated = c.rejected = 0;
-    c.over = asleep;
+    c.finished = asleep;
     c.current = 0;
     c.base = 1;
 }
 
-/* By a warp, all on the way at once. */
+/* By a warp, all loads in flight at once. */
 static __device__ void copy_control(sup_gpu_control *to, const sup_gpu_control *from)
 {
-    enum { DOUBLES = sizeof(sup_gpu_control) / sizeof(double), ROUNDS = (DOUBLES + 31) / 32 };
+    enum { DOUBLES = sizeof(sup_gpu_control) / sizeof(double), PASSES = (DOUBLES + 31) / 32 };
     const int lane = threadIdx.x % 32;
-    double v[ROUNDS];
+    double v[PASSES];
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++)
+    for (int k = 0; k < PASSES; k++)
         v[k] = 32 * k + lane < DOUBLES ? ((const double *)from)[32 * k + lane] : 0.0;
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++)
+    for (int k = 0; k < PASSES; k++)
         if (32 * k + lane < DOUBLES) ((double *)to)[32 * k + lane] = v[k];
     __syncwarp();
 }
 
-static __device__ bool is_over(const sup_gpu_state &st, int turn, int character)
+static __device__ bool is_finished(const sup_gpu_state &st, int iteration, int character)
 {
-    return turn >= 0 && st.control[turn & 1][character].over;
+    return iteration >= 0 && st.control[iteration & 1][character].finished;
 }
 
-/* Sums by the D threads of a block, then a warp a character decides: `live` of them from `first` on, at most C.
- * `controls` and `sums` are shared memory. With contacts `local_rows` blocks have sums of a
- * local step. */
+/* Sums by the D threads of a block, then one warp per character decides: `live` characters from `first` on, at most
+ * C. `controls` and `sums` are in shared memory. With contacts, `local_sums` blocks have sums of a local step. */
 template <int C, int D>
-static __device__ void decide_all(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live, int turn,
-                                  bool last_turn, int top_blocks, int contact_rows, int local_rows,
-                                  sup_gpu_control *controls, double *sums, plan *plans)
+static __device__ void control_steps(const sup_gpu_system &s, const sup_gpu_state &st, int first, int live,
+                                     int iteration, bool last_iteration, int schur_blocks, int contact_sums,
+                                     int local_sums, sup_gpu_control *controls, double *sums, sup_gpu_iteration *next)
 {
     int warp = threadIdx.x / 32, warps = D / 32;
-    for (int c = warp; turn > 0 && c < live; c += warps)
-        copy_control(&controls[c], &st.control[(turn - 1) & 1][first + c]);
+    for (int c = warp; iteration > 0 && c < live; c += warps)
+        copy_control(&controls[c], &st.control[(iteration - 1) & 1][first + c]);
     for (int i = warp; i < live * SUP_GPU_SUMS; i += warps) {
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
-        bool touching = turn > 0 && st.progress[first + c].rows > 0; /* then products come from cg_end_kernel */
+        bool touching =
+            iteration > 0 && st.progress[first + c].contacts > 0; /* then products come from cg_end_kernel */
         if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
-        if (value > SUM_SIZE && value < SUM_NEAR && turn < value - SUM_OLDER) continue; /* not so many directions yet */
+        if (value > SUM_SIZE && value < SUM_NEAR && iteration < value - SUM_OLDER)
+            continue; /* fewer directions so far */
         bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;
-        int rows = product ? contact_rows : value == SUM_NEWEST ? s.part_count + top_blocks : touching ? local_rows : s.part_count;
-        double sum = sum_rows(st, first + c, value, rows);
+        int count = product               ? contact_sums
+                    : value == SUM_NEWEST ? s.subdomain_count + schur_blocks
+                    : touching            ? local_sums
+                                          : s.subdomain_count;
+        double sum = sum_blocks(st, first + c, value, count);
         if (threadIdx.x % 32 == 0) sums[i] = sum;
     }
     __syncthreads();
     for (int c = warp; c < C; c += warps) {
         int character = first + c;
         bool here = c < live;
-        if (threadIdx.x % 32 == 0) plans[c].active = 0;
+        if (threadIdx.x % 32 == 0) next[c].active = 0;
         __syncwarp();
-        if (here && turn == 0 && threadIdx.x % 32 == 0) begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
-        __syncwarp(); /* before others look at it */
-        if (here && turn > 0 && !controls[c].over)
-            decide(s, st, character, last_turn, sums + c * SUP_GPU_SUMS, controls[c], plans[c]);
+        if (here && iteration == 0 && threadIdx.x % 32 == 0)
+            begin(s, st, character, sums + c * SUP_GPU_SUMS, controls[c], next[c]);
+        __syncwarp(); /* before other lanes read it */
+        if (here && iteration > 0 && !controls[c].finished)
+            control_step(s, st, character, last_iteration, sums + c * SUP_GPU_SUMS, controls[c], next[c]);
         __syncwarp();
-        if (here && blockIdx.x == 0) copy_control(&st.control[turn & 1][character], &controls[c]);
+        if (here && blockIdx.x == 0) copy_control(&st.control[iteration & 1][character], &controls[c]);
     }
 }
 

@@ -31,18 +31,18 @@ __global__ void __launch_bounds__(THREADS)
     if (v >= s.skin_count || p.asleep) return;
     const float *joints = all_joints + (size_t)character * body.joint_count * 12;
     size_t skin = (size_t)character * s.skin_count + v;
-    int place = s.place[v];
+    int place = s.node[v];
     if (body.foot_bone != NULL) {
         const float *bone = body.ends + ((size_t)character * body.segment_count + body.foot_bone[v]) * 8;
         float4 from = get(bone), foot = add_scaled(from, body.foot_along[v], minus(get(bone + 4), from));
-        st.feet[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
+        st.foot_points[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
     }
     if (place >= s.unknown_count) {
         size_t at = (size_t)character * s.anchor_count + (place - s.unknown_count);
         float4 last = st.anchors[(p.phase + 2) % 3][at], older = st.anchors[(p.phase + 1) % 3][at];
         float4 now = blend_vertex(body, joints, v);
         st.anchors[p.phase % 3][at] = now;
-        st.bend[at] = minus(minus(now, last), minus(last, older));
+        st.anchor_acceleration[at] = minus(minus(now, last), minus(last, older));
         return;
     }
     const float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(THREADS)
     const float cut = sup_velocity_limit(&st.skin[p.phase & 1][skin].x, &st.skin[1 - (p.phase & 1)][skin].x, &blended.x,
                                          &st.limited[skin].x, 1.0f - p.damping, length, relative);
     st.limited[skin] = blended;
-    st.push[(size_t)character * s.unknown_count + place] =
+    st.limit_push[(size_t)character * s.unknown_count + place] =
         make_float4(cut * relative[0], cut * relative[1], cut * relative[2], 0.0f);
 }
 
@@ -63,16 +63,16 @@ __global__ void __launch_bounds__(THREADS)
 static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
 {
     const bool begins = sup_rest_limit_begins(p.still);
-    const float4 previous = st.x[p.phase & 1][at], old = st.calm[at];
-    const float min_fraction = sup_rest_min_fraction(p.pushing > 0 && !begins, p.calm_mean);
+    const float4 previous = st.x[p.phase & 1][at], old = st.rest_damping[at];
+    const float min_fraction = sup_rest_min_fraction(p.pushing > 0 && !begins, p.rest_damping_mean);
     float4 displacement = minus(st.x[1 - (p.phase & 1)][at], previous);
     const float fraction = sup_rest_vertex_fraction(begins ? 1.0f : old.w, begins ? 0.0f : dot(displacement, old),
                                                     sup_rest_reversal_threshold(s.size));
     st.x[1 - (p.phase & 1)][at] =
-        add_scaled(previous, (begins ? 1.0f : p.calm_part) * fmaxf(fraction, min_fraction), displacement);
+        add_scaled(previous, (begins ? 1.0f : p.rest_damping_fraction) * fmaxf(fraction, min_fraction), displacement);
     const float length = sqrtf(dot(displacement, displacement));
     displacement.w = fraction;
-    st.calm[at] = displacement;
+    st.rest_damping[at] = displacement;
     return length;
 }
 
@@ -84,7 +84,7 @@ static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state 
     __shared__ double warps[THREADS / 32];
     const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
     double sum = place >= 0 ? (double)shorten(s, st, p, at) : 0.0;
-    if (place >= 0 && sup_rest_oscillates(st.calm[at].w)) atomicMax(&p.trembles, 1u);
+    if (place >= 0 && sup_rest_oscillates(st.rest_damping[at].w)) atomicMax(&p.oscillates, 1u);
     for (int d = 16; d > 0; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
@@ -93,7 +93,7 @@ static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state 
     sum = 0.0;
     for (int i = 0; i < THREADS / 32; i++)
         sum += warps[i];
-    st.calm_ways[(size_t)character * st.calm_rows + blockIdx.x] = sum;
+    st.rest_damping_lengths[(size_t)character * st.rest_damping_blocks + blockIdx.x] = sum;
 }
 
 /* The step fraction of the next step, from the displacements of all unknowns. */
@@ -101,11 +101,11 @@ static __device__ void update_fraction(const sup_gpu_system &s, const sup_gpu_st
                                        int character)
 {
     double sum = 0.0;
-    for (int i = 0; i < st.calm_rows; i++)
-        sum += st.calm_ways[(size_t)character * st.calm_rows + i];
-    const float fraction = sup_rest_limit_begins(p.still) ? 1.0f : p.calm_part;
-    p.calm_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
-    p.calm_part = sup_rest_next_fraction(fraction, p.pushing > 0, p.trembles != 0, p.calm_mean);
+    for (int i = 0; i < st.rest_damping_blocks; i++)
+        sum += st.rest_damping_lengths[(size_t)character * st.rest_damping_blocks + i];
+    const float fraction = sup_rest_limit_begins(p.still) ? 1.0f : p.rest_damping_fraction;
+    p.rest_damping_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
+    p.rest_damping_fraction = sup_rest_next_fraction(fraction, p.pushing > 0, p.oscillates != 0, p.rest_damping_mean);
 }
 
 /* Threads of skin vertices, then of the other unknowns, which only need rest damping. */
@@ -116,15 +116,15 @@ __global__ void __launch_bounds__(THREADS)
     wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x, inner = v - s.skin_count;
     sup_gpu_progress &p = st.progress[character];
-    float moved = 0.0f, trembled = 0.0f;
+    float moved = 0.0f, window_motion = 0.0f;
     if (p.asleep) return;
     if (sup_rest_limits_steps(p.still)) {
-        const int own = inner < 0 ? s.place[v] : inner < s.inner_count ? s.inner[inner] : -1;
+        const int own = inner < 0 ? s.node[v] : inner < s.inner_count ? s.inner[inner] : -1;
         limit_steps(s, st, p, character, own < s.unknown_count ? own : -1);
     }
     if (v < s.skin_count) {
         size_t skin = (size_t)character * s.skin_count + v;
-        int place = s.place[v];
+        int place = s.node[v];
         float share = body.rigid != NULL ? body.rigid[v] : 0.0f;
         float4 x = place < s.unknown_count
                        ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + place]
@@ -135,17 +135,17 @@ __global__ void __launch_bounds__(THREADS)
         moved = largest(minus(x, st.skin[p.phase & 1][skin]));
         st.skin[1 - (p.phase & 1)][skin] = x;
         if (sup_rest_window_ends(p.still)) {
-            trembled = largest(minus(x, st.window[skin]));
+            window_motion = largest(minus(x, st.window[skin]));
             st.window[skin] = x;
         }
     }
     for (int d = 16; d > 0; d >>= 1) {
         moved = fmaxf(moved, __shfl_xor_sync(0xffffffffu, moved, d));
-        trembled = fmaxf(trembled, __shfl_xor_sync(0xffffffffu, trembled, d));
+        window_motion = fmaxf(window_motion, __shfl_xor_sync(0xffffffffu, window_motion, d));
     }
     if (threadIdx.x % 32 != 0) return;
     atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: ordered like their bits */
-    if (trembled > 0.0f) atomicMax(&p.trembled, __float_as_uint(trembled));
+    if (window_motion > 0.0f) atomicMax(&p.window_motion, __float_as_uint(window_motion));
 }
 
 /* Advances the phase: the solution becomes the current state. A block per character. */
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     if (p.asleep) return;
     size_t at = (size_t)character * joint_count * 12;
     for (int i = threadIdx.x; i < joint_count * 12; i += JOINT_THREADS)
-        st.stepped[at + i] = joints[at + i];
+        st.step_joints[at + i] = joints[at + i];
     __syncthreads();
     if (threadIdx.x > 0) return;
     if (sup_rest_limits_steps(p.still)) update_fraction(s, st, p, character);
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
     wait_for_kernel();
     int i = blockIdx.x * JOINT_THREADS + threadIdx.x;
     if (i < st.count * joint_count)
-        joint_motion(joints + 12 * (size_t)i, st.stepped + 12 * (size_t)i, st.carry + 12 * (size_t)i);
+        joint_motion(joints + 12 * (size_t)i, st.step_joints + 12 * (size_t)i, st.joint_motion + 12 * (size_t)i);
 }
 
 /* The skin of the last step, moved by the joints. */
@@ -219,8 +219,8 @@ __global__ void __launch_bounds__(THREADS)
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.skin_count) return;
     size_t skin = (size_t)character * s.skin_count + v;
-    st.carried[skin] = blend(body, st.carry + (size_t)character * body.joint_count * 12, v,
-                             st.skin[st.progress[character].phase & 1][skin]);
+    st.extrapolated[skin] = blend(body, st.joint_motion + (size_t)character * body.joint_count * 12, v,
+                                  st.skin[st.progress[character].phase & 1][skin]);
 }
 
 /* --- Settling --- */
@@ -236,9 +236,9 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
     if (i < s.unknown_count) {
         float4 now = st.x[phase & 1][at];
         if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size)
-            atomicMax(&st.progress[character].stirs, 1u);
-        st.x[1 - (phase & 1)][at] = st.guess[at] = now;
-        st.miss[at] = st.push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            atomicMax(&st.progress[character].unsettled, 1u);
+        st.x[1 - (phase & 1)][at] = st.prediction[at] = now;
+        st.prediction_error[at] = st.limit_push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
     if (i < s.anchor_count) st.anchors[(phase + 1) % 3][anchor] = st.anchors[(phase + 2) % 3][anchor];
 }
@@ -253,7 +253,7 @@ __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __gr
     if (i < s.unknown_count) st.x[0][at] = get(body.rest + 3 * (size_t)i);
     if (i >= s.anchor_count) return;
     st.anchors[1][anchor] = st.anchors[2][anchor] = st.anchors[0][anchor];
-    st.bend[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    st.anchor_acceleration[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
 /* The skin by linear blending, without contacts. */
@@ -266,11 +266,11 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
     size_t skin = (size_t)character * s.skin_count + v;
     st.limited[skin] = blended;
-    for (int r = v; r < s.row_count; r += s.skin_count)
-        st.pair[(size_t)character * s.row_count + r] = -1;
+    for (int r = v; r < s.contact_count; r += s.skin_count)
+        st.pair[(size_t)character * s.contact_count + r] = -1;
     if (st.touched != NULL) st.touched[skin] = -1;
     st.near[skin] = 0;
-    if (s.place[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.place[v]] = blended;
+    if (s.node[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.node[v]] = blended;
 }
 
 __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
@@ -280,7 +280,7 @@ __global__ void phase_kernel(const __grid_constant__ sup_gpu_state st)
     sup_gpu_progress none = {};
     if (c >= st.count) return;
     none.damping = 1.0f;
-    none.version = st.orders[c].version;
+    none.version = st.commands[c].version;
     st.progress[c] = none;
 }
 
@@ -289,8 +289,8 @@ __global__ void settle_end_kernel(const __grid_constant__ sup_gpu_state st)
     wait_for_kernel();
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c >= st.count) return;
-    if (st.progress[c].stirs == 0) st.progress[c].asleep = 1;
-    st.progress[c].stirs = 0;
+    if (st.progress[c].unsettled == 0) st.progress[c].asleep = 1;
+    st.progress[c].unsettled = 0;
 }
 
 /* The skin for detection during settling with contact. */
@@ -300,8 +300,8 @@ __global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, con
     int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
     sup_gpu_progress &p = st.progress[character];
     size_t skin = (size_t)character * s.skin_count + v;
-    if (v < s.skin_count) st.carried[skin] = st.skin[p.phase & 1][skin];
-    if (v == 0) p.rows = 0;
+    if (v < s.skin_count) st.extrapolated[skin] = st.skin[p.phase & 1][skin];
+    if (v == 0) p.contacts = 0;
 }
 
 /* Tissue without contact has settled: it takes no more of these steps. */
@@ -309,7 +309,7 @@ __global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
     int c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c < st.count && st.progress[c].rows == 0) st.progress[c].asleep = 1;
+    if (c < st.count && st.progress[c].contacts == 0) st.progress[c].asleep = 1;
 }
 
 /* Skin of the last two steps and the window after settling: no velocity. */
@@ -319,7 +319,7 @@ __global__ void settled_kernel(const __grid_constant__ sup_gpu_system s, const _
     int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
     sup_gpu_progress &p = st.progress[character];
     const int now = p.phase & 1;
-    if (v == 0) p.asleep = p.rows = p.pushing = 0;
+    if (v == 0) p.asleep = p.contacts = p.pushing = 0;
     size_t skin = (size_t)character * s.skin_count + v;
     if (v < s.skin_count) st.skin[1 - now][skin] = st.window[skin] = st.skin[now][skin];
 }
@@ -353,8 +353,8 @@ extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state 
                               const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_when(system->lockstep == 1, skin_kernel, dim3(state->calm_rows, state->count), THREADS, 0, on, *system,
-                *state, *body, joints);
+    launch_when(system->lockstep == 1, skin_kernel, dim3(state->rest_damping_blocks, state->count), THREADS, 0, on,
+                *system, *state, *body, joints);
     launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *system, *state, joints, body->joint_count);
     return (int)cudaGetLastError();
 }
@@ -371,7 +371,7 @@ extern "C" int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_s
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_still(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+extern "C" int sup_gpu_stop(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
     launch_early(still_kernel, grid_for(max_count(system), state->count), THREADS, 0, (cudaStream_t)stream, *system,
                  *state);
@@ -391,7 +391,7 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
     launch_early(rest_kernel, grid_for(max_count(system), state->count), THREADS, 0, on, *system, *state, *body);
     launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body,
                  joints);
-    return sup_gpu_still(system, state, stream);
+    return sup_gpu_stop(system, state, stream);
 }
 
 extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
@@ -401,14 +401,14 @@ extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_settle_look(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
+extern "C" int sup_gpu_settle_detect(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
     launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream,
                  *system, *state);
     return (int)cudaGetLastError();
 }
 
-extern "C" int sup_gpu_settle_touch(const sup_gpu_state *state, void *stream)
+extern "C" int sup_gpu_settle_contact(const sup_gpu_state *state, void *stream)
 {
     launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream,
                  *state);

@@ -1,5 +1,5 @@
-/* step_subdomain.cuh (internal) - what a block of threads does with its part of a character in a step: prediction, the accelerated
- * step, volumes, the local step. See step.cu. */
+/* step_subdomain.cuh (internal) - work of a thread block on its subdomain of a character in a step: prediction, the
+ * accelerated step, volumes, the local step. See step.cu. */
 #ifndef SUP_CUDA_STEP_SUBDOMAIN_CUH
 #define SUP_CUDA_STEP_SUBDOMAIN_CUH
 
@@ -12,10 +12,10 @@
 
 /* --- Start --- */
 
-/* What the prediction of a character looks at. */
+/* Inputs of the prediction of a character. */
 struct predict_view {
-    const float4 *bend;
-    size_t at; /* of the character's first place */
+    const float4 *acceleration;
+    size_t at; /* of the character's first node */
     int now;
     float keep;
     float4 fall, first;
@@ -23,34 +23,35 @@ struct predict_view {
 
 static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_gpu_state &st, int character)
 {
-    const sup_gpu_command &in = st.orders[character];
+    const sup_gpu_command &in = st.commands[character];
     predict_view v;
-    v.bend = st.bend + (size_t)character * s.anchor_count;
+    v.acceleration = st.anchor_acceleration + (size_t)character * s.anchor_count;
     v.at = (size_t)character * s.unknown_count;
     v.now = st.progress[character].phase & 1;
     v.keep = 1.0f - st.progress[character].damping;
     v.fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
-    v.first = st.x[v.now][v.at + s.first_place];
+    v.first = st.x[v.now][v.at + s.first_node];
     return v;
 }
 
-/* Eq. 2.9 at a place, and how far the last guess was from it into `sums`. */
-static __device__ float4 predict_place(const sup_gpu_state &st, const predict_view &v, int place, float weight, float (&sums)[8])
+/* Eq. 2.9 at a node; products of the last prediction error into `sums`. */
+static __device__ float4 predict_node(const sup_gpu_state &st, const predict_view &v, int node, float weight,
+                                      float (&sums)[8])
 {
-    const size_t q = v.at + place;
+    const size_t q = v.at + node;
     float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
-    float4 miss = minus(x, st.guess[q]), old = st.miss[q], apart = minus(x, v.first);
-    float4 inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.push[q]);
-    st.miss[q] = miss;
-    sums[0] = fmaf(weight, dot(old, miss), sums[0]);
+    float4 error = minus(x, st.prediction[q]), old = st.prediction_error[q], difference = minus(x, v.first);
+    float4 inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.limit_push[q]);
+    st.prediction_error[q] = error;
+    sums[0] = fmaf(weight, dot(old, error), sums[0]);
     sums[1] = fmaf(weight, dot(old, old), sums[1]);
-    sums[2] = fmaf(weight, dot(miss, miss), sums[2]);
+    sums[2] = fmaf(weight, dot(error, error), sums[2]);
     sums[3] = fmaf(weight, dot(moved, moved), sums[3]);
-    sums[4] = fmaf(weight, dot(apart, apart), sums[4]);
+    sums[4] = fmaf(weight, dot(difference, difference), sums[4]);
     return inertial;
 }
 
-/* The pull of the anchors' second difference at a place, from those of its anchors [begin, end). */
+/* Pull of the anchors' second difference at a node, from entries [begin, end) of its couplings. */
 static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_view &v, int begin, int end)
 {
     enum { AT_ONCE = 4 };
@@ -58,249 +59,260 @@ static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_
 #pragma unroll 1
     for (int first = begin; first < end; first += AT_ONCE) {
         float value[AT_ONCE];
-        float4 bend[AT_ONCE];
+        float4 acceleration[AT_ONCE];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
             const int e = min(first + k, end - 1);
             value[k] = first + k < end ? s.pull_value[e] : 0.0f;
-            bend[k] = v.bend[s.pull_anchor[e]];
+            acceleration[k] = v.acceleration[s.pull_anchor[e]];
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++)
-            pull = add_scaled(pull, value[k], bend[k]);
+            pull = add_scaled(pull, value[k], acceleration[k]);
     }
     return pull;
 }
 
-/* What a place is pulled by, and its part in sums. Never changes; beyond the last place: any. */
+/* Couplings of a node to anchors, and its weight in sums. Constant; beyond the last node: any. */
 struct pull_list {
     int begin, end;
     float weight;
 };
 
-static __device__ pull_list fetch_pulls(const sup_gpu_system &s, int place)
+static __device__ pull_list fetch_pulls(const sup_gpu_system &s, int node)
 {
-    const int at = min(place, s.unknown_count - 1);
+    const int at = min(node, s.unknown_count - 1);
     return {s.pull_first[at], s.pull_first[at + 1], s.diagonal[at]};
 }
 
-/* The prediction, and the pull, which is the gradient that the start is solved from, into `gradient`: by blocks of T threads, at most
- * as many as a character has parts. Places in line: part by part, in the few blocks that solve, it takes longer. */
-template <int T>
-static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
+/* The prediction, and the pull, which is the gradient of the start, into `gradient`: by blocks of T threads, at most
+ * one per subdomain of a character. Nodes are processed in order: by subdomain, in the few blocks that solve, it
+ * takes longer. */
+template <int T> static __device__ void predict(const sup_gpu_system &s, const sup_gpu_state &st, float *shared)
 {
-    enum { SUMS = 8, SOME = 5 }; /* five of them are used */
+    enum { SUMS = 8, USED = 5 }; /* five of them are used */
     const int character = blockIdx.y, blocks = gridDim.x, warp = threadIdx.x / 32;
-    int place = blockIdx.x * T + threadIdx.x;
-    pull_list pulls = fetch_pulls(s, place);
+    int node = blockIdx.x * T + threadIdx.x;
+    pull_list pulls = fetch_pulls(s, node);
     float sums[SUMS] = {0.0f};
     wait_for_kernel();
     const predict_view view = view_predict(s, st, character);
-    while (place < s.unknown_count) {
+    while (node < s.unknown_count) {
         const float4 pull = pull_of_anchors(s, view, pulls.begin, pulls.end);
-        st.inertial[view.at + place] = predict_place(st, view, place, pulls.weight, sums);
-        st.gradient[view.at + place] = pull;
-        place += blocks * T;
-        pulls = fetch_pulls(s, place);
+        st.inertial[view.at + node] = predict_node(st, view, node, pulls.weight, sums);
+        st.gradient[view.at + node] = pull;
+        node += blocks * T;
+        pulls = fetch_pulls(s, node);
     }
     const float sum = warp_sums<SUMS>(sums);
     if (threadIdx.x % 4 == 0) shared[threadIdx.x % 32 / 4 * 32 + warp] = sum;
     __syncthreads();
-    if (threadIdx.x >= SOME) return;
+    if (threadIdx.x >= USED) return;
     float total = 0.0f;
     for (int w = 0; w < T / 32; w++)
         total += shared[threadIdx.x * 32 + w];
-    float *rows = st.sums + ((size_t)character * SUP_GPU_SUMS + SUM_PRODUCT + threadIdx.x) * st.sum_rows;
-    for (int row = blockIdx.x; row < s.part_count; row += blocks) /* who reads them expects one of every part */
-        rows[row] = row == (int)blockIdx.x ? total : 0.0f;
+    float *sums_of_blocks = st.sums + ((size_t)character * SUP_GPU_SUMS + SUM_PRODUCT + threadIdx.x) * st.sum_stride;
+    for (int k = blockIdx.x; k < s.subdomain_count; k += blocks) /* readers expect one sum per subdomain */
+        sums_of_blocks[k] = k == (int)blockIdx.x ? total : 0.0f;
 }
 
-/* The pull into `in` and `left`. */
+/* The pull into `in` and `slot_gradient`. */
 template <int C, int T>
 static __device__ void load_pull(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b)
 {
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places;
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes;
         bool own;
-        const int place = b.place(s.interior_count, i, own);
+        const int node = b.node(s.interior_count, i, own);
         float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (own) pull = st.gradient[(size_t)(b.first + c) * s.unknown_count + place];
-        put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
+        if (own) pull = st.gradient[(size_t)(b.first + c) * s.unknown_count + node];
+        put(b.row(b.in, b.slot_gradient, i, c),
+            i < b.subdomain.count ? make_float4(-pull.x, -pull.y, -pull.z, 0.0f) : pull);
     }
     __syncthreads();
 }
 
 /* --- The accelerated step --- */
 
-/* The next iterate at one place of a character, which is `d` away from the current one along the newest direction. */
-static __device__ float4 next_place(const sup_gpu_state &st, const plan &p, int turn, int phase, size_t q, float4 d, bool own)
+/* The next iterate at one node of a character; `d` is the newest direction there. */
+static __device__ float4 next_node(const sup_gpu_state &st, const sup_gpu_iteration &p, int iteration, int phase,
+                                   size_t q, float4 d, bool own)
 {
-    if (turn == 0) { /* where a linear system would go, and part of the last miss */
-        float4 now = st.x[phase & 1][q], moved = minus(now, st.x[1 - (phase & 1)][q]), miss = st.miss[q];
-        float4 guess = add_scaled(add_scaled(now, 1.0f - p.forget, moved), 1.0f, d);
-        if (own) st.guess[q] = guess;
-        return add_scaled(guess, p.repeat, miss);
+    if (iteration == 0) { /* exact for a linear system, plus a fraction of the last prediction error */
+        float4 now = st.x[phase & 1][q], moved = minus(now, st.x[1 - (phase & 1)][q]), error = st.prediction_error[q];
+        float4 prediction = add_scaled(add_scaled(now, 1.0f - p.drop, moved), 1.0f, d);
+        if (own) st.prediction[q] = prediction;
+        return add_scaled(prediction, p.repeat, error);
     }
     float4 next = st.iterate[p.base][q];
 #pragma unroll
-    for (int j = 0; j < SUP_GPU_HISTORY; j++)
+    for (int j = 0; j < SUP_SOLVER_HISTORY; j++)
         if (j < p.history) next = add_scaled(next, p.factor[j], st.direction[j][q]);
     return p.accepted ? add_scaled(next, p.factor[p.history], d) : next;
 }
 
-/* Own unknowns and places of the top into shared memory; what the part owns to where it is kept. */
+/* Own unknowns and separator nodes into shared memory; owned nodes also into the state. */
 template <int C, int T>
-static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan *plans,
-                            int turn)
+static __device__ void move(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                            const sup_gpu_iteration *next, int iteration)
 {
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places, character = b.first + c;
-        const plan &p = plans[c];
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes, character = b.first + c;
+        const sup_gpu_iteration &p = next[c];
         if (!p.active) continue;
         const int phase = st.progress[character].phase;
-        const bool touching = turn > 0 && st.progress[character].rows > 0; /* its direction is in memory already */
+        const bool touching =
+            iteration > 0 && st.progress[character].contacts > 0; /* its direction is in memory already */
         bool own;
-        size_t q = (size_t)character * s.unknown_count + b.place(s.interior_count, i, own);
+        size_t q = (size_t)character * s.unknown_count + b.node(s.interior_count, i, own);
         float4 d = touching ? st.direction[p.history][q] : get(b.row(b.out, b.slots, i, c));
-        float4 next = next_place(st, p, turn, phase, q, d, own);
-        put(b.x + (c * b.most + i) * 3, next);
+        float4 position = next_node(st, p, iteration, phase, q, d, own);
+        put(b.x + (c * b.max_nodes + i) * 3, position);
         if (!own) continue;
-        if (turn > 0 && p.accepted && !touching) st.direction[p.history][q] = d;
-        (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = next;
+        if (iteration > 0 && p.accepted && !touching) st.direction[p.history][q] = d;
+        (p.finish ? st.x[1 - (phase & 1)] : st.iterate[p.target])[q] = position;
     }
 }
 
-/* Anchors where the phase has them, behind the unknowns; the first `most` of them. */
+/* Anchors of the phase, after the unknowns; at most `max_count` of them. */
 template <int C, int T>
 static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                    int most = INT_MAX)
+                                    int max_count = INT_MAX)
 {
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     for (int c = 0; c < b.live; c++) {
         const float4 *from = st.anchors[st.progress[b.first + c].phase % 3] + (size_t)(b.first + c) * s.anchor_count;
-        float *to = b.x + (c * b.most + b.part.count + b.part.slot_count) * 3;
-        for (int i = threadIdx.x; i < min(most, b.part.anchor_count); i += T)
+        float *to = b.x + (c * b.max_nodes + b.subdomain.count + b.subdomain.slot_count) * 3;
+        for (int i = threadIdx.x; i < min(max_count, b.subdomain.anchor_count); i += T)
             put(to + 3 * i, from[anchor[i]]);
     }
 }
 
-/* Begins to copy the feet of one character at the part's places; with volume only. `wait_inverse` waits for it. */
+/* Begins to copy the foot points of one character at the subdomain's nodes; with volume only. `wait_inverse` waits
+ * for it. */
 template <int C, int T>
 static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
 {
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
-    const float4 *from = st.feet + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
-    const int free_count = b.part.count + b.part.slot_count;
+    const float4 *from = st.foot_points + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
+    const int free_count = b.subdomain.count + b.subdomain.slot_count;
     float *to = b.feet + c % b.feet_count * b.feet_step;
-    for (int i = threadIdx.x; i < b.part.foot_count; i += T) {
+    for (int i = threadIdx.x; i < b.subdomain.foot_count; i += T) {
         bool own;
-        copy_chunk(to + 4 * i, &from[i < free_count ? b.place(s.interior_count, i, own)
-                                                    : s.unknown_count + anchor[i - free_count]]);
+        copy_chunk(to + 4 * i,
+                   &from[i < free_count ? b.node(s.interior_count, i, own) : s.unknown_count + anchor[i - free_count]]);
     }
     end_group();
 }
 
-static __device__ sup_wide3 corner_position(const float *x, int place)
+static __device__ sup_wide3 corner_position(const float *x, int node)
 {
-    return sup_wide3{x[3 * place], x[3 * place + 1], x[3 * place + 2]};
+    return sup_wide3{x[3 * node], x[3 * node + 1], x[3 * node + 2]};
 }
 
-/* The column from the outer side of a prism down to its feet. */
-static __device__ column column_between(const sup_wide3 skin[3], const sup_wide3 foot[3])
+/* The wedge between the outer side of a prism and its foot points. */
+static __device__ wedge wedge_between(const sup_wide3 skin[3], const sup_wide3 foot[3])
 {
     sup_wide3 p = sup_wide3_sub(foot[0], foot[2]), q = sup_wide3_sub(foot[1], foot[2]);
-    return column{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
-                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), column_cross(p, q)};
+    return wedge{sup_wide3_sub(skin[0], foot[2]), sup_wide3_sub(skin[1], foot[2]),
+                 sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), wedge_cross(p, q)};
 }
 
-template <int C> static __device__ column column_of(const block_view<C> &b, const float *x, const float *feet, int prism)
+template <int C> static __device__ wedge wedge_of(const block_view<C> &b, const float *x, const float *feet, int prism)
 {
     const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + prism;
     sup_wide3 skin[3], foot[3];
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        const int place = corner[k * b.part.prism_stride];
-        const float4 at = ((const float4 *)feet)[place];
-        skin[k] = corner_position(x, place);
+        const int node = corner[k * b.subdomain.prism_stride];
+        const float4 at = ((const float4 *)feet)[node];
+        skin[k] = corner_position(x, node);
         foot[k] = sup_wide3{at.x, at.y, at.z};
     }
-    return column_between(skin, foot);
+    return wedge_between(skin, foot);
 }
 
-/* What the part adds to the chambers of all characters that go on: columns into shared memory, then eight threads a seat. */
+/* What the subdomain adds to the volume regions of all active characters: wedges into shared memory, then eight
+ * threads per region slot. */
 template <int C, int T>
-static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const plan *plans)
+static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                               const sup_gpu_iteration *next)
 {
     enum { LANES = 8 };
-    const int prisms = b.part.prism_count, seats = b.part.seat_count;
+    const int prisms = b.subdomain.prism_count, region_slots = b.subdomain.region_slot_count;
     for (int n = threadIdx.x; n < prisms * b.live; n += T) {
         const int c = which_of<C>(n, prisms), i = n - c * prisms;
-        if (!plans[c].active || plans[c].finish) continue;
-        column under = column_of<C>(b, b.x + c * b.most * 3, b.feet + c * b.feet_step, i);
-        b.force[c * s.most_prisms + i] = column_volume6(&under);
+        if (!next[c].active || next[c].finish) continue;
+        wedge under = wedge_of<C>(b, b.x + c * b.max_nodes * 3, b.feet + c * b.feet_step, i);
+        b.force[c * s.max_prisms + i] = wedge_volume6(&under);
     }
     __syncthreads();
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SEAT_BEGIN), *prism = b.template at<uint16_t>(SUP_PACK_SEAT_PRISM);
-    const float *weights = b.template at<float>(SUP_PACK_SEAT_WEIGHT);
-    const int lane = threadIdx.x % LANES, all = seats * b.live;
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_REGION_SLOT_BEGIN),
+                   *prism = b.template at<uint16_t>(SUP_PACK_REGION_SLOT_PRISM);
+    const float *weights = b.template at<float>(SUP_PACK_REGION_SLOT_WEIGHT);
+    const int lane = threadIdx.x % LANES, all = region_slots * b.live;
     for (int first = 0; first < all; first += T / LANES) {
-        const int n = first + threadIdx.x / LANES, c = n < all ? which_of<C>(n, seats) : 0, seat = n - c * seats;
-        const bool here = n < all && plans[c].active && !plans[c].finish;
+        const int n = first + threadIdx.x / LANES, c = n < all ? which_of<C>(n, region_slots) : 0,
+                  region_slot = n - c * region_slots;
+        const bool here = n < all && next[c].active && !next[c].finish;
         double sum = 0.0;
-        for (int e = here ? begin[seat] + lane : 0; here && e < begin[seat + 1]; e += LANES)
-            sum += (double)(weights[e] * b.force[c * s.most_prisms + prism[e]]);
+        for (int e = here ? begin[region_slot] + lane : 0; here && e < begin[region_slot + 1]; e += LANES)
+            sum += (double)(weights[e] * b.force[c * s.max_prisms + prism[e]]);
         for (int d = LANES / 2; d > 0; d >>= 1)
             sum += __shfl_xor_sync(0xffffffffu, sum, d);
-        if (here && lane == 0) st.seat_volume[(size_t)(b.first + c) * s.seat_count + b.part.seat_first + seat] = sum;
+        if (here && lane == 0)
+            st.region_slot_volume[(size_t)(b.first + c) * s.region_slot_count + b.subdomain.region_slot_first +
+                                  region_slot] = sum;
     }
 }
 
 /* --- The local step --- */
 
-enum { SEATS_AT_A_TIME = 8 };
+enum { REGION_SLOTS_AT_ONCE = 8 };
 
 /* What a character does in a local step. */
 struct local_view {
-    int over, current, history, shared_rotation, rows;
+    int finished, current, history, shared_rotation, contacts;
 };
 
-static __device__ local_view view_local(const sup_gpu_state &st, int turn, int character)
+static __device__ local_view view_local(const sup_gpu_state &st, int iteration, int character)
 {
-    const sup_gpu_control &c = st.control[turn & 1][character];
-    return local_view{c.over, c.current, c.history, st.orders[character].shared, st.progress[character].rows};
+    const sup_gpu_control &c = st.control[iteration & 1][character];
+    return local_view{c.finished, c.current, c.history, st.commands[character].shared_rotation,
+                      st.progress[character].contacts};
 }
 
-/* Pressures of the part's chambers (solver_volume.c), of all characters that go on, into shared memory, with the energies of
- * those it answers for. */
+/* Pressures of the subdomain's regions (step_control.h) of all active characters into shared memory, with the
+ * energies of those that it sums. */
 template <int C, int T>
 static __device__ void pressures(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                  const local_view *views)
 {
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_CHAMBER_BEGIN);
-    const int32_t *seats = b.template at<int32_t>(SUP_PACK_CHAMBER_SEAT);
-    const int count = b.part.seat_count;
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_REGION_BEGIN);
+    const int32_t *region_slots = b.template at<int32_t>(SUP_PACK_REGION_SLOTS);
+    const int count = b.subdomain.region_slot_count;
     for (int n = threadIdx.x; n < count * b.live; n += T) {
         const int c = which_of<C>(n, count), i = n - c * count;
-        if (views[c].over) continue;
-        const double *volume = st.seat_volume + (size_t)(b.first + c) * s.seat_count;
-        double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_SEAT_REST)[i];
-        const bool answers = rest > 0.0;
+        if (views[c].finished) continue;
+        const double *volume = st.region_slot_volume + (size_t)(b.first + c) * s.region_slot_count;
+        double sum = 0.0, rest = (double)b.template at<float>(SUP_PACK_REGION_SLOT_REST)[i];
+        const bool sums_energy = rest > 0.0;
         rest = fabs(rest);
-        for (int first = begin[i], end = begin[i + 1]; first < end; first += SEATS_AT_A_TIME) {
-            double v[SEATS_AT_A_TIME]; /* all on the way at once */
+        for (int first = begin[i], end = begin[i + 1]; first < end; first += REGION_SLOTS_AT_ONCE) {
+            double v[REGION_SLOTS_AT_ONCE]; /* all loads in flight at once */
 #pragma unroll
-            for (int k = 0; k < SEATS_AT_A_TIME; k++)
-                v[k] = first + k < end ? volume[seats[first + k]] : 0.0;
+            for (int k = 0; k < REGION_SLOTS_AT_ONCE; k++)
+                v[k] = first + k < end ? volume[region_slots[first + k]] : 0.0;
 #pragma unroll
-            for (int k = 0; k < SEATS_AT_A_TIME; k++)
+            for (int k = 0; k < REGION_SLOTS_AT_ONCE; k++)
                 sum += v[k];
         }
-        double excess = sum / rest - 1.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
-        b.pressure[c * s.most_seats + i] = (float)((double)s.volume * excess * u * u);
-        b.pressure[(C + c) * s.most_seats + i] =
-            answers ? (float)(0.5 * (double)s.volume * rest * excess * excess * u) : 0.0f;
+        const double excess = sum / rest - 1.0, u = 1.0 / sup_volume_denominator(excess);
+        const sup_volume_response response = sup_volume_respond((double)s.volume, rest, excess, u);
+        b.pressure[c * s.max_region_slots + i] = (float)response.pressure;
+        b.pressure[(C + c) * s.max_region_slots + i] = sums_energy ? (float)response.energy : 0.0f;
     }
 }
 
@@ -309,22 +321,22 @@ static __device__ void put_force(float *to, int stride, sup_wide3 v)
     to[0] = v.x, to[stride] = v.y, to[2 * stride] = v.z;
 }
 
-/* Of one character of a part. */
+/* One character of a subdomain. */
 template <int C> struct pressed_view {
     const block_view<C> &b;
     const float *x, *feet, *pressure;
 };
 
-/* Pressures on the column of a prism: forces on its outer corners. */
+/* Forces of the pressures on the outer corners of a prism's wedge. */
 template <int C> static __device__ void press(const pressed_view<C> &v, int prism, sup_wide3 sum[5])
 {
     float scale = 0.0f;
-    for (int k = 0; k < v.b.part.blend_count; k++) {
-        int at = k * v.b.part.prism_stride + prism;
-        scale = fmaf(v.b.blend_weight[at], v.pressure[v.b.blend_seat[at]], scale);
+    for (int k = 0; k < v.b.subdomain.blend_count; k++) {
+        int at = k * v.b.subdomain.prism_stride + prism;
+        scale = fmaf(v.b.blend_weight[at], v.pressure[v.b.blend_region_slot[at]], scale);
     }
-    column under = column_of<C>(v.b, v.x, v.feet, prism);
-    column_press(&under, scale, sum);
+    wedge under = wedge_of<C>(v.b, v.x, v.feet, prism);
+    wedge_press(&under, scale, sum);
 }
 
 static __device__ sup_wide3 plus(sup_wide3 a, sup_wide3 b)
@@ -332,7 +344,7 @@ static __device__ sup_wide3 plus(sup_wide3 a, sup_wide3 b)
     return sup_wide3{a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
-/* Deformation of a tetrahedron of a prism, seen from its last corner. */
+/* Deformation gradient of a tetrahedron of a prism, with edges from the last corner. */
 static __device__ void deform(const float *tet, int t, const uint16_t *corner, int stride, const float *x,
                               sup_wide3 g[3], float f[9])
 {
@@ -346,8 +358,9 @@ static __device__ void deform(const float *tet, int t, const uint16_t *corner, i
         sup_wide3_outer(sup_wide3_sub(corner_position(x, corner[edge_corner(t, k) * stride]), last), g[k], f);
 }
 
-/* All three together ([komaritzan2018], section 6): prism_shared of prism.h. */
-static __device__ void deform_prism(const float *tets, const uint16_t *corner, int stride, const float *x, float mean[9])
+/* Mean of all three ([komaritzan2018], section 6): prism_shared of prism.h. */
+static __device__ void deform_prism(const float *tets, const uint16_t *corner, int stride, const float *x,
+                                    float mean[9])
 {
     float total = 0.0f;
 #pragma unroll
@@ -367,12 +380,12 @@ static __device__ void deform_prism(const float *tets, const uint16_t *corner, i
         mean[i] /= total;
 }
 
-/* What a tetrahedron of a part has. */
+/* A tetrahedron of a subdomain. */
 struct tet_view {
     const float *tets; /* of its prism */
     const float *tet;
     const uint16_t *corner;
-    float *to; /* where its forces go */
+    float *to; /* its forces */
     int t, stride;
 };
 
@@ -383,16 +396,17 @@ template <int C> static __device__ tet_view view_tet(const block_view<C> &b, int
     v.tets = b.tets + padded / SUP_PRISM_LANES * SUP_PRISM_FLOATS + padded % SUP_PRISM_LANES;
     v.tet = v.tets + 10 * t * SUP_PRISM_LANES;
     v.corner = b.template at<uint16_t>(SUP_PACK_CORNER) + i;
-    v.to = b.force + SUP_SUBDOMAIN_FORCES * t * b.part.prism_stride + i;
+    v.to = b.force + SUP_SUBDOMAIN_FORCES * t * b.subdomain.prism_stride + i;
     v.t = t;
-    v.stride = b.part.prism_stride;
+    v.stride = b.subdomain.prism_stride;
     return v;
 }
 
-/* Forces w (F - R) g_k on its corners, and the pressures on those of the first of a prism; returns twice its energy
- * (eq. 2.16). */
+/* Forces w (F - R) g_k on its corners, plus the pressures for the first tetrahedron of a prism; returns twice its
+ * energy (eq. 2.16). */
 template <int C>
-static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], const pressed_view<C> &under, int prism)
+static __device__ float push_tet(const tet_view &v, float f[9], const float r[9], const pressed_view<C> &under,
+                                 int prism)
 {
     sup_wide3 g[3], all = {0.0f, 0.0f, 0.0f}, pressed[5] = {};
     if (v.t == 0 && under.pressure != NULL) press<C>(under, prism, pressed);
@@ -412,11 +426,11 @@ static __device__ float push_tet(const tet_view &v, float f[9], const float r[9]
         all = plus(all, own);
         put_force(to, v.stride, plus(own, pressed[k]));
     }
-    put_force(v.to + 9 * v.stride, v.stride, sup_wide3{-all.x, -all.y, -all.z}); /* a common translation costs nothing */
+    put_force(v.to + 9 * v.stride, v.stride, sup_wide3{-all.x, -all.y, -all.z}); /* forces of strain sum to zero */
     return energy;
 }
 
-/* Deformation of a tetrahedron, and of what its rotation is taken from. */
+/* Deformation gradient of a tetrahedron, and the one that its rotation is computed from. */
 static __device__ void deform_both(const tet_view &v, const float *x, bool shared_rotation, float f[9], float of[9])
 {
     sup_wide3 g[3];
@@ -430,18 +444,18 @@ static __device__ void deform_both(const tet_view &v, const float *x, bool share
         of[k] = f[k];
 }
 
-/* Forces of the part's tetrahedra into shared memory, a thread each; returns their energy. Threads of a warp have the same
- * tetrahedron of different prisms. The few whose rotation the closed form cannot give come last. */
+/* Forces of the subdomain's tetrahedra into shared memory, one thread each; returns their energy. Threads of a warp
+ * have the same tetrahedron of different prisms. The few whose rotation has no closed form are computed last. */
 template <int C, int T>
 static __device__ float prism_forces(const block_view<C> &b, const float *x, bool shared_rotation,
                                      const pressed_view<C> &under)
 {
-    const int stride = b.part.prism_stride;
+    const int stride = b.subdomain.prism_stride;
     float energy = 0.0f;
-    unsigned again = 0, round = 1;
-    for (int at = threadIdx.x; at < 3 * stride; at += T, round <<= 1) {
+    unsigned again = 0, pass = 1;
+    for (int at = threadIdx.x; at < 3 * stride; at += T, pass <<= 1) {
         const int t = at / stride, i = at - t * stride;
-        if (i >= b.part.prism_count) continue;
+        if (i >= b.subdomain.prism_count) continue;
         const tet_view v = view_tet<C>(b, t, i);
         float f[9], of[9], r[9];
         deform_both(v, x, shared_rotation, f, of);
@@ -449,7 +463,7 @@ static __device__ float prism_forces(const block_view<C> &b, const float *x, boo
         if (r[0] == r[0])
             energy += push_tet<C>(v, f, r, under, i);
         else
-            again |= round;
+            again |= pass;
     }
     for (int at = threadIdx.x; again != 0; at += T, again >>= 1) {
         if ((again & 1u) == 0) continue;
@@ -462,20 +476,22 @@ static __device__ float prism_forces(const block_view<C> &b, const float *x, boo
     return 0.5f * energy;
 }
 
-/* The gradient from the forces and momentum, two threads a place: into `in` as -g, at the top's slots into `left`, and its
- * products with all directions so far into values[SUM_OLDER..]. */
+/* Gradient of the forces and momentum, two threads per node: -g into `in`, at separator slots g into
+ * `slot_gradient`, and its products with all directions so far into values[SUM_OLDER..]. */
 template <int C, int T>
-static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, const float *x,
-                                int c, int history, float *values)
+static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
+                                const float *x, int c, int history, float *values)
 {
-    const int stride = b.part.prism_stride, places = b.part.count + b.part.slot_count, half = threadIdx.x % 2;
+    const int stride = b.subdomain.prism_stride, nodes = b.subdomain.count + b.subdomain.slot_count,
+              half = threadIdx.x % 2;
     size_t at = (size_t)(b.first + c) * s.unknown_count;
-    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN), *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
+    const uint16_t *begin = b.template at<uint16_t>(SUP_PACK_SUM_BEGIN),
+                   *from = b.template at<uint16_t>(SUP_PACK_SUM_FROM);
     const float *masses = b.template at<float>(SUP_PACK_MASS);
-    for (int n = threadIdx.x; n - (int)threadIdx.x % 32 < 2 * places; n += T) { /* whole warps */
-        const int i = min(n / 2, places - 1);
+    for (int n = threadIdx.x; n - (int)threadIdx.x % 32 < 2 * nodes; n += T) { /* whole warps */
+        const int i = min(n / 2, nodes - 1);
         bool own;
-        size_t q = at + b.place(s.interior_count, i, own);
+        size_t q = at + b.node(s.interior_count, i, own);
         float mass = masses[i];
         float4 here = get(x + 3 * i), inertial = here, g = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (mass > 0.0f) inertial = st.inertial[q];
@@ -488,80 +504,82 @@ static __device__ void gradient(const sup_gpu_system &s, const sup_gpu_state &st
         g.x += __shfl_xor_sync(0xffffffffu, g.x, 1);
         g.y += __shfl_xor_sync(0xffffffffu, g.y, 1);
         g.z += __shfl_xor_sync(0xffffffffu, g.z, 1);
-        float4 apart = minus(here, inertial);
-        g = add_scaled(g, mass, apart);
-        if (n >= 2 * places) continue;
+        float4 difference = minus(here, inertial);
+        g = add_scaled(g, mass, difference);
+        if (n >= 2 * nodes) continue;
         if (half == 0) {
-            values[SUM_ENERGY] = fmaf(0.5f * mass, dot(apart, apart), values[SUM_ENERGY]);
-            put(b.row(b.in, b.left, i, c), i < b.part.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
+            values[SUM_ENERGY] = fmaf(0.5f * mass, dot(difference, difference), values[SUM_ENERGY]);
+            put(b.row(b.in, b.slot_gradient, i, c), i < b.subdomain.count ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         }
 #pragma unroll
-        for (int j = 0; j < SUP_GPU_HISTORY; j++)
+        for (int j = 0; j < SUP_SOLVER_HISTORY; j++)
             if (j < history && j % 2 == half) values[SUM_OLDER + j] += dot(st.direction[j][q], g);
     }
 }
 
-/* What contacts add to it, after a barrier, and the gradient to where contact_solve.cu finds it. */
+/* Adds contact forces to it, after a barrier, and stores the gradient for contact_solve.cu. */
 template <int C, int T>
 static __device__ void contact_gradient(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c,
                                         const float4 *x, float *values)
-{ /* x NULL: the rows' forces are found already */
+{ /* x NULL: the contact forces are computed already */
     const int character = b.first + c;
     const contact_view view = open_contacts(s, st, character);
     const int32_t *slot = b.template at<int32_t>(SUP_PACK_SLOT);
-    for (int i = threadIdx.x; i < b.part.count + b.part.slot_count; i += T) {
+    for (int i = threadIdx.x; i < b.subdomain.count + b.subdomain.slot_count; i += T) {
         bool own;
-        const int place = b.place(s.interior_count, i, own);
-        float *row = b.row(b.in, b.left, i, c);
-        const bool inside = i < b.part.count;
+        const int node = b.node(s.interior_count, i, own);
+        float *row = b.row(b.in, b.slot_gradient, i, c);
+        const bool inside = i < b.subdomain.count;
         float4 g = get(row);
         if (inside) g = make_float4(-g.x, -g.y, -g.z, 0.0f);
-        if (own) g = add_scaled(g, 1.0f, x == NULL ? gather_rows(view, place) : contact_forces(s, view, x, place, values));
+        if (own)
+            g = add_scaled(g, 1.0f, x == NULL ? gather_contacts(view, node) : contact_forces(s, view, x, node, values));
         put(row, inside ? make_float4(-g.x, -g.y, -g.z, 0.0f) : g);
         if (inside)
-            st.gradient[(size_t)character * s.unknown_count + place] = g;
+            st.gradient[(size_t)character * s.unknown_count + node] = g;
         else
-            st.raw[(size_t)character * s.slot_count + slot[i - b.part.count]] = g;
+            st.raw_gradient[(size_t)character * s.slot_count + slot[i - b.subdomain.count]] = g;
     }
 }
 
-/* A local step of one character, whose pressures and feet are there: forces, and the gradient without contacts. */
+/* A local step of one character with given pressures and foot points: forces, and the gradient without contacts. */
 template <int C, int T>
 static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
-                                const local_view &now, int c, float (&values)[SUP_GPU_SUMS_ALL])
+                                const local_view &now, int c, float (&values)[SUP_GPU_SUMS_PADDED])
 {
-    float *x = b.x + c * b.most * 3;
-    const float *pressure = b.pressure + c * s.most_seats;
+    float *x = b.x + c * b.max_nodes * 3;
+    const float *pressure = b.pressure + c * s.max_region_slots;
     const pressed_view<C> under = {b, x, b.feet + c % b.feet_count * b.feet_step, s.volume > 0.0f ? pressure : NULL};
 #pragma unroll
-    for (int k = 0; k < SUP_GPU_SUMS_ALL; k++)
+    for (int k = 0; k < SUP_GPU_SUMS_PADDED; k++)
         values[k] = 0.0f;
-    for (int i = threadIdx.x; s.volume > 0.0f && i < b.part.seat_count; i += T)
-        values[SUM_ENERGY] += pressure[C * s.most_seats + i];
+    for (int i = threadIdx.x; s.volume > 0.0f && i < b.subdomain.region_slot_count; i += T)
+        values[SUM_ENERGY] += pressure[C * s.max_region_slots + i];
     values[SUM_ENERGY] += prism_forces<C, T>(b, x, now.shared_rotation != 0, under);
     __syncthreads();
-    gradient<C, T>(s, st, b, x, c, now.rows > 0 ? 0 : now.history, values); /* with rows cg_end_kernel finds the products */
+    gradient<C, T>(s, st, b, x, c, now.contacts > 0 ? 0 : now.history,
+                   values); /* with contacts cg_end_kernel computes the products */
 }
 
 template <int T>
 static __device__ void reduce_local(const sup_gpu_state &st, float *shared, const local_view &now, int character,
-                                    float (&values)[SUP_GPU_SUMS_ALL])
+                                    float (&values)[SUP_GPU_SUMS_PADDED])
 {
-    const int count = now.rows > 0 ? SUM_PUSHING + 1 : SUM_OLDER + now.history;
-    reduce<T, SUP_GPU_SUMS_ALL>(shared, values, (1u << count) - 1u, st, character, SUM_ENERGY, SUP_GPU_SUMS_ALL);
+    const int count = now.contacts > 0 ? SUM_PUSHING + 1 : SUM_OLDER + now.history;
+    reduce<T, SUP_GPU_SUMS_PADDED>(shared, values, (1u << count) - 1u, st, character, SUM_ENERGY, SUP_GPU_SUMS_PADDED);
 }
 
-/* Where the iterates are, into shared memory. */
+/* Iterates into shared memory. */
 template <int C, int T>
 static __device__ void load_iterates(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
                                      const local_view *views)
 {
-    const int places = b.part.count + b.part.slot_count;
-    for (int n = threadIdx.x; n < places * b.live; n += T) {
-        const int c = which_of<C>(n, places), i = n - c * places;
+    const int nodes = b.subdomain.count + b.subdomain.slot_count;
+    for (int n = threadIdx.x; n < nodes * b.live; n += T) {
+        const int c = which_of<C>(n, nodes), i = n - c * nodes;
         bool own;
-        const size_t q = (size_t)(b.first + c) * s.unknown_count + b.place(s.interior_count, i, own);
-        put(b.x + (c * b.most + i) * 3, st.iterate[views[c].current][q]);
+        const size_t q = (size_t)(b.first + c) * s.unknown_count + b.node(s.interior_count, i, own);
+        put(b.x + (c * b.max_nodes + i) * 3, st.iterate[views[c].current][q]);
     }
 }
 

@@ -1,9 +1,10 @@
-/* subdomains_inverse.c - the numbers of the blocks: entries of A, inverses of the parts and of the top. See subdomains.h. */
+/* subdomains_inverse.c - values of the layout: entries of A, inverses of the subdomains and of the Schur complement.
+ * See subdomains.h. */
 #include "cuda/subdomains_build.h"
 
 #include <math.h>
 
-/* Entries of A on the graph's edges, in the graph's order, and the diagonal; by place. */
+/* Entries of A on the graph's edges, in the graph's order, and the diagonal; by node. */
 typedef struct entries {
     double *edge, *diagonal;
 } entries;
@@ -22,7 +23,7 @@ static double *entry_at(const sup_subdomains_builder *b, const entries *a, int32
     return low < b->graph.first[v + 1] && b->graph.neighbour[low] == w ? &a->edge[low] : NULL;
 }
 
-/* Lower triangular block of which `values` holds the inverse, packed by rows. */
+/* Lower triangular block whose inverse is in `values`, packed by rows. */
 static void unpack_diagonal(const float *values, int32_t width, double l[SUP_PANEL_WIDTH][SUP_PANEL_WIDTH])
 {
     double inverse[SUP_PANEL_WIDTH][SUP_PANEL_WIDTH] = {{0}};
@@ -42,7 +43,7 @@ static void unpack_diagonal(const float *values, int32_t width, double l[SUP_PAN
     }
 }
 
-/* A = L L^T, panel by panel; only what the graph has. Entries that fill made are zero in A but for rounding. */
+/* A = L L^T, panel by panel; only entries of the graph. Fill-in entries are zero in A, up to rounding. */
 static bool multiply_out(const sup_subdomains_builder *b, entries *a)
 {
     const sup_float_factor *f = &b->system->factor;
@@ -52,26 +53,26 @@ static bool multiply_out(const sup_subdomains_builder *b, entries *a)
         most = f->panels[p].below > most ? f->panels[p].below : most;
     sup_arena arena = sup_arena_create(&b->context->allocator);
     double(*rows)[SUP_PANEL_WIDTH] = sup_arena_alloc(&arena, (size_t)most + SUP_PANEL_WIDTH, sizeof *rows);
-    int32_t *place = sup_arena_alloc(&arena, (size_t)most + SUP_PANEL_WIDTH, sizeof(int32_t));
-    bool ok = rows != NULL && place != NULL;
+    int32_t *node = sup_arena_alloc(&arena, (size_t)most + SUP_PANEL_WIDTH, sizeof(int32_t));
+    bool ok = rows != NULL && node != NULL;
     for (int32_t p = 0; ok && p < f->panel_count; p++) {
         const sup_float_panel *panel = &f->panels[p];
         int32_t width = panel->width, count = width + panel->below;
         unpack_diagonal(values, width, rows);
         values += width * (width + 1) / 2;
         for (int32_t i = 0; i < count; i++) {
-            place[i] = i < width ? panel->first + i : f->rows[panel->rows + i - width];
+            node[i] = i < width ? panel->first + i : f->rows[panel->rows + i - width];
             for (int32_t c = 0; i >= width && c < width; c++)
                 rows[i][c] = (double)*values++;
         }
         for (int32_t i = 0; i < count; i++)
             for (int32_t j = 0; j <= i; j++) {
-                double *to = entry_at(b, a, place[i], place[j]), sum = 0.0;
+                double *to = entry_at(b, a, node[i], node[j]), sum = 0.0;
                 if (to == NULL) continue;
                 for (int32_t c = 0; c < width; c++)
                     sum += rows[i][c] * rows[j][c];
                 *to += sum;
-                if (i != j) *entry_at(b, a, place[j], place[i]) += sum;
+                if (i != j) *entry_at(b, a, node[j], node[i]) += sum;
             }
     }
     sup_arena_destroy(&arena);
@@ -109,108 +110,109 @@ static bool invert(double *m, int32_t n, double *work)
     return true;
 }
 
-/* A_p^-1 and below it A_tp A_p^-1, by columns: both halves of a solve are then one product each. */
+/* A_p^-1 and below it A_tp A_p^-1, by columns: each half of a solve is then one product. */
 static void write_solve(const sup_subdomains *k, int32_t p, const double *inverse)
 {
-    const sup_subdomain *part = &k->parts[p];
-    int32_t n = part->count;
+    const sup_subdomain *subdomain = &k->subdomains[p];
+    int32_t n = subdomain->count;
     float *to = k->solve + (int64_t)p * k->limit * k->solve_stride;
     for (int32_t j = 0; j < n; j++, to += k->solve_stride) {
         for (int32_t i = 0; i < n; i++)
             to[i] = (float)inverse[i * n + j];
-        for (int32_t s = 0; s < part->slot_count; s++) {
+        for (int32_t s = 0; s < subdomain->slot_count; s++) {
             double sum = 0.0;
-            for (int32_t e = k->column_first[part->slot_first + s]; e < k->column_first[part->slot_first + s + 1]; e++)
+            for (int32_t e = k->column_first[subdomain->slot_first + s];
+                 e < k->column_first[subdomain->slot_first + s + 1]; e++)
                 sum += (double)k->column_value[e] * inverse[k->column_row[e] * n + j];
             to[n + s] = (float)sum;
         }
     }
 }
 
-static bool invert_part(const sup_subdomains_builder *b, const entries *a, int32_t p, double *matrix, double *work)
+static bool invert_subdomain(const sup_subdomains_builder *b, const entries *a, int32_t p, double *matrix, double *work)
 {
-    const sup_subdomain *part = &b->blocks->parts[p];
-    int32_t n = part->count;
-    float *to = b->blocks->inverse + (int64_t)p * b->blocks->limit * b->blocks->limit;
+    const sup_subdomain *subdomain = &b->layout->subdomains[p];
+    int32_t n = subdomain->count;
+    float *to = b->layout->inverse + (int64_t)p * b->layout->limit * b->layout->limit;
     memset(matrix, 0, (size_t)n * (size_t)n * sizeof(double));
     for (int32_t i = 0; i < n; i++) {
-        int32_t v = b->place[part->first + i];
+        int32_t v = b->node[subdomain->first + i];
         matrix[i * n + i] = a->diagonal[v];
         for (int32_t e = b->graph.first[v]; e < b->graph.first[v + 1]; e++) {
-            int32_t j = b->blocks->number[b->graph.neighbour[e]] - part->first;
+            int32_t j = b->layout->number[b->graph.neighbour[e]] - subdomain->first;
             if (j >= 0 && j < n) matrix[i * n + j] = a->edge[e];
         }
     }
     if (!invert(matrix, n, work)) return false;
     for (int32_t j = 0; j < n; j++)
         for (int32_t i = 0; i < n; i++)
-            to[j * b->blocks->limit + i] = (float)matrix[i * n + j];
-    if (b->blocks->solve != NULL) write_solve(b->blocks, p, matrix);
+            to[j * b->layout->limit + i] = (float)matrix[i * n + j];
+    if (b->layout->solve != NULL) write_solve(b->layout, p, matrix);
     return true;
 }
 
-typedef struct part_work {
+typedef struct inverse_work {
     const sup_subdomains_builder *b;
     const entries *a;
-    unsigned char *failed; /* [part_count] */
-} part_work;
+    unsigned char *failed; /* [subdomain_count] */
+} inverse_work;
 
-static void invert_parts(void *data, int32_t begin, int32_t end, int32_t worker)
+static void invert_subdomains(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    part_work *work = data;
+    inverse_work *work = data;
     SUP_UNUSED(worker);
     size_t square = (size_t)SUP_SUBDOMAIN_LIMIT * SUP_SUBDOMAIN_LIMIT;
     double *memory = sup_alloc(&work->b->context->allocator, 2 * square * sizeof(double));
     for (int32_t p = begin; p < end; p++)
-        work->failed[p] = memory == NULL || !invert_part(work->b, work->a, p, memory, memory + square);
+        work->failed[p] = memory == NULL || !invert_subdomain(work->b, work->a, p, memory, memory + square);
     if (memory != NULL) sup_free(&work->b->context->allocator, memory, 2 * square * sizeof(double));
 }
 
-/* S^-1 is the part of A^-1 between the places of the top: eight columns a solve. */
-static void invert_top(void *data, int32_t begin, int32_t end, int32_t worker)
+/* S^-1 is the block of A^-1 of the separator nodes: eight columns per solve. */
+static void invert_schur(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    part_work *work = data;
-    sup_subdomains *k = work->b->blocks;
+    inverse_work *work = data;
+    sup_subdomains *k = work->b->layout;
     size_t bytes = (size_t)k->unknown_count * 8 * sizeof(float);
     float *x = sup_alloc(&work->b->context->allocator, bytes);
     SUP_UNUSED(worker);
-    for (int32_t first = begin * 8; first < end * 8 && first < k->top_count; first += 8) {
-        work->failed[k->part_count] |= x == NULL;
+    for (int32_t first = begin * 8; first < end * 8 && first < k->separator_count; first += 8) {
+        work->failed[k->subdomain_count] |= x == NULL;
         if (x == NULL) return;
         memset(x, 0, bytes);
-        int32_t count = k->top_count - first < 8 ? k->top_count - first : 8;
+        int32_t count = k->separator_count - first < 8 ? k->separator_count - first : 8;
         for (int32_t c = 0; c < count; c++)
-            x[(int64_t)work->b->place[k->interior_count + first + c] * 8 + c] = 1.0f;
+            x[(int64_t)work->b->node[k->interior_count + first + c] * 8 + c] = 1.0f;
         sup_float_solve8_ordered(&work->b->system->factor, x);
         for (int32_t c = 0; c < count; c++)
-            for (int32_t i = 0; i < k->top_count; i++)
-                k->top_inverse[(int64_t)(first + c) * k->top_stride + i] =
-                    x[(int64_t)work->b->place[k->interior_count + i] * 8 + c];
+            for (int32_t i = 0; i < k->separator_count; i++)
+                k->schur_inverse[(int64_t)(first + c) * k->separator_stride + i] =
+                    x[(int64_t)work->b->node[k->interior_count + i] * 8 + c];
     }
     if (x != NULL) sup_free(&work->b->context->allocator, x, bytes);
 }
 
-/* The slot, within its part, of a place of the top. */
-static int32_t slot_of(const sup_subdomains *k, const sup_subdomain *part, int32_t top)
+/* Slot within a subdomain of a separator node. */
+static int32_t slot_of(const sup_subdomains *k, const sup_subdomain *subdomain, int32_t separator)
 {
-    for (int32_t i = 0; i < part->slot_count; i++)
-        if (k->slot_place[part->slot_first + i] == top) return i;
+    for (int32_t i = 0; i < subdomain->slot_count; i++)
+        if (k->slot_node[subdomain->slot_first + i] == separator) return i;
     return -1;
 }
 
 static bool count_couplings(sup_subdomains_builder *b)
 {
-    sup_subdomains *k = b->blocks;
+    sup_subdomains *k = b->layout;
     k->row_first = sup_arena_alloc(&k->arena, (size_t)k->interior_count + 1, sizeof(int32_t));
     k->column_first = sup_arena_alloc(&k->arena, (size_t)k->slot_count + 2, sizeof(int32_t));
     if (k->row_first == NULL || k->column_first == NULL) return false;
     for (int32_t i = 0; i < k->interior_count; i++) {
-        int32_t v = b->place[i];
+        int32_t v = b->node[i];
         for (int32_t e = b->graph.first[v]; e < b->graph.first[v + 1]; e++)
-            k->couple_count += k->number[b->graph.neighbour[e]] >= k->interior_count;
-        k->row_first[i + 1] = k->couple_count;
+            k->coupling_count += k->number[b->graph.neighbour[e]] >= k->interior_count;
+        k->row_first[i + 1] = k->coupling_count;
     }
-    size_t count = (size_t)k->couple_count + 1;
+    size_t count = (size_t)k->coupling_count + 1;
     k->row_slot = sup_arena_alloc(&k->arena, count, sizeof(uint16_t));
     k->row_value = sup_arena_alloc(&k->arena, count, sizeof(float));
     k->column_row = sup_arena_alloc(&k->arena, count, sizeof(uint16_t));
@@ -220,27 +222,27 @@ static bool count_couplings(sup_subdomains_builder *b)
 
 static bool build_couplings(sup_subdomains_builder *b, const entries *a)
 {
-    sup_subdomains *k = b->blocks;
+    sup_subdomains *k = b->layout;
     if (!count_couplings(b)) return false;
     for (int32_t i = 0, to = 0; i < k->interior_count; i++) {
-        const sup_subdomain *part = &k->parts[b->owner[i]];
-        int32_t v = b->place[i];
+        const sup_subdomain *subdomain = &k->subdomains[b->owner[i]];
+        int32_t v = b->node[i];
         for (int32_t e = b->graph.first[v]; e < b->graph.first[v + 1]; e++) {
             int32_t number = k->number[b->graph.neighbour[e]];
             if (number < k->interior_count) continue;
-            int32_t slot = slot_of(k, part, number - k->interior_count);
+            int32_t slot = slot_of(k, subdomain, number - k->interior_count);
             k->row_slot[to] = (uint16_t)slot;
             k->row_value[to++] = (float)a->edge[e];
-            k->column_first[part->slot_first + slot + 2]++;
+            k->column_first[subdomain->slot_first + slot + 2]++;
         }
     }
     for (int32_t s = 0; s < k->slot_count; s++)
         k->column_first[s + 2] += k->column_first[s + 1];
     for (int32_t i = 0; i < k->interior_count; i++) {
-        const sup_subdomain *part = &k->parts[b->owner[i]];
+        const sup_subdomain *subdomain = &k->subdomains[b->owner[i]];
         for (int32_t e = k->row_first[i]; e < k->row_first[i + 1]; e++) {
-            int32_t to = k->column_first[part->slot_first + k->row_slot[e] + 1]++;
-            k->column_row[to] = (uint16_t)(i - part->first);
+            int32_t to = k->column_first[subdomain->slot_first + k->row_slot[e] + 1]++;
+            k->column_row[to] = (uint16_t)(i - subdomain->first);
             k->column_value[to] = k->row_value[e];
         }
     }
@@ -249,28 +251,31 @@ static bool build_couplings(sup_subdomains_builder *b, const entries *a)
 
 sup_result sup_subdomains_build_inverses(sup_subdomains_builder *b, sup_error *error)
 {
-    sup_subdomains *k = b->blocks;
+    sup_subdomains *k = b->layout;
     size_t square = (size_t)k->limit * (size_t)k->limit;
     entries a = {sup_arena_alloc(&b->arena, (size_t)b->graph.first[k->unknown_count] + 1, sizeof(double)),
                  sup_arena_alloc(&b->arena, (size_t)k->unknown_count, sizeof(double))};
-    part_work work = {b, &a, sup_arena_alloc(&b->arena, (size_t)k->part_count + 1, 1)};
-    k->inverse = sup_arena_alloc(&k->arena, (size_t)k->part_count * square + 1, sizeof(float));
-    k->top_inverse = sup_arena_alloc(&k->arena, (size_t)k->top_count * (size_t)k->top_stride + 1, sizeof(float));
-    k->solve_stride = (k->limit + k->most_slots + 27) / 32 * 32 + 4; /* four numbers of eight rows: 32 banks */
-    if (k->limit == SUP_SUBDOMAIN_ALONE) {
-        k->solve = sup_arena_alloc(&k->arena, (size_t)k->part_count * (size_t)k->limit * (size_t)k->solve_stride,
+    inverse_work work = {b, &a, sup_arena_alloc(&b->arena, (size_t)k->subdomain_count + 1, 1)};
+    k->inverse = sup_arena_alloc(&k->arena, (size_t)k->subdomain_count * square + 1, sizeof(float));
+    k->schur_inverse =
+        sup_arena_alloc(&k->arena, (size_t)k->separator_count * (size_t)k->separator_stride + 1, sizeof(float));
+    k->solve_stride =
+        (k->limit + k->max_slots + 27) / 32 * 32 + 4; /* eight rows of four floats are in 32 different banks */
+    if (k->limit == SUP_SUBDOMAIN_LIMIT_SINGLE) {
+        k->solve = sup_arena_alloc(&k->arena, (size_t)k->subdomain_count * (size_t)k->limit * (size_t)k->solve_stride,
                                    sizeof(float));
         if (k->solve == NULL) return sup_fail_memory(error, "the system's inverses");
     }
-    if (!a.edge || !a.diagonal || !work.failed || !k->inverse || !k->top_inverse || !multiply_out(b, &a) ||
+    if (!a.edge || !a.diagonal || !work.failed || !k->inverse || !k->schur_inverse || !multiply_out(b, &a) ||
         !build_couplings(b, &a))
         return sup_fail_memory(error, "the system's inverses");
-    sup_parallel(b->context, k->part_count, 1, invert_parts, &work);
-    sup_parallel(b->context, (k->top_count + 7) / 8, 8, invert_top, &work);
-    for (int32_t p = 0; p <= k->part_count; p++)
+    sup_parallel(b->context, k->subdomain_count, 1, invert_subdomains, &work);
+    sup_parallel(b->context, (k->separator_count + 7) / 8, 8, invert_schur, &work);
+    for (int32_t p = 0; p <= k->subdomain_count; p++)
         if (work.failed[p])
-            return sup_fail(error, SUP_ERROR_NUMERIC, "cuda.inverse", "",
-                            "A part of the system has no inverse, or memory ran out for it: bind the character again.");
+            return sup_fail(
+                error, SUP_ERROR_NUMERIC, "cuda.inverse", "",
+                "A subdomain of the system cannot be inverted, or memory ran out: bind the character again.");
     return SUP_OK;
 }
 
@@ -289,13 +294,13 @@ static void multiply_inverse(const float *inverse, int32_t stride, int32_t n, co
 
 void sup_subdomains_solve(const sup_subdomains *k, float *x, float *scratch)
 {
-    float *slot = scratch + (int64_t)k->unknown_count * 4, *top = x + (int64_t)k->interior_count * 4;
-    for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_subdomain *part = &k->parts[p];
+    float *slot = scratch + (int64_t)k->unknown_count * 4, *separator = x + (int64_t)k->interior_count * 4;
+    for (int32_t p = 0; p < k->subdomain_count; p++) {
+        const sup_subdomain *subdomain = &k->subdomains[p];
         const float *inverse = k->inverse + (int64_t)p * k->limit * k->limit;
-        float *y = scratch + (int64_t)part->first * 4;
-        multiply_inverse(inverse, k->limit, part->count, x + (int64_t)part->first * 4, y);
-        for (int32_t s = part->slot_first; s < part->slot_first + part->slot_count; s++)
+        float *y = scratch + (int64_t)subdomain->first * 4;
+        multiply_inverse(inverse, k->limit, subdomain->count, x + (int64_t)subdomain->first * 4, y);
+        for (int32_t s = subdomain->slot_first; s < subdomain->slot_first + subdomain->slot_count; s++)
             for (int32_t c = 0; c < 4; c++) {
                 slot[4 * s + c] = 0.0f;
                 for (int32_t e = k->column_first[s]; e < k->column_first[s + 1]; e++)
@@ -303,29 +308,30 @@ void sup_subdomains_solve(const sup_subdomains *k, float *x, float *scratch)
             }
     }
     float *rhs = scratch + (int64_t)k->interior_count * 4;
-    for (int32_t t = 0; t < k->top_count; t++)
+    for (int32_t t = 0; t < k->separator_count; t++)
         for (int32_t c = 0; c < 4; c++) {
-            rhs[4 * t + c] = top[4 * t + c];
-            for (int32_t e = k->top_slot_first[t]; e < k->top_slot_first[t + 1]; e++)
-                rhs[4 * t + c] -= slot[4 * k->top_slot[e] + c];
+            rhs[4 * t + c] = separator[4 * t + c];
+            for (int32_t e = k->separator_slot_first[t]; e < k->separator_slot_first[t + 1]; e++)
+                rhs[4 * t + c] -= slot[4 * k->separator_slot[e] + c];
         }
-    for (int32_t t = 0; t < k->top_count; t++)
+    for (int32_t t = 0; t < k->separator_count; t++)
         for (int32_t c = 0; c < 4; c++) {
-            top[4 * t + c] = 0.0f;
-            for (int32_t j = 0; j < k->top_count; j++)
-                top[4 * t + c] += k->top_inverse[(int64_t)j * k->top_stride + t] * rhs[4 * j + c];
+            separator[4 * t + c] = 0.0f;
+            for (int32_t j = 0; j < k->separator_count; j++)
+                separator[4 * t + c] += k->schur_inverse[(int64_t)j * k->separator_stride + t] * rhs[4 * j + c];
         }
-    for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_subdomain *part = &k->parts[p];
+    for (int32_t p = 0; p < k->subdomain_count; p++) {
+        const sup_subdomain *subdomain = &k->subdomains[p];
         float pull[4 * SUP_SUBDOMAIN_LIMIT] = {0}, back[4 * SUP_SUBDOMAIN_LIMIT] = {0};
-        for (int32_t i = 0; i < part->count; i++)
+        for (int32_t i = 0; i < subdomain->count; i++)
             for (int32_t c = 0; c < 4; c++) {
                 pull[4 * i + c] = 0.0f;
-                for (int32_t e = k->row_first[part->first + i]; e < k->row_first[part->first + i + 1]; e++)
-                    pull[4 * i + c] += k->row_value[e] * top[4 * k->slot_place[part->slot_first + k->row_slot[e]] + c];
+                for (int32_t e = k->row_first[subdomain->first + i]; e < k->row_first[subdomain->first + i + 1]; e++)
+                    pull[4 * i + c] +=
+                        k->row_value[e] * separator[4 * k->slot_node[subdomain->slot_first + k->row_slot[e]] + c];
             }
-        multiply_inverse(k->inverse + (int64_t)p * k->limit * k->limit, k->limit, part->count, pull, back);
-        for (int32_t i = 0; i < 4 * part->count; i++)
-            x[4 * (int64_t)part->first + i] = scratch[4 * (int64_t)part->first + i] - back[i];
+        multiply_inverse(k->inverse + (int64_t)p * k->limit * k->limit, k->limit, subdomain->count, pull, back);
+        for (int32_t i = 0; i < 4 * subdomain->count; i++)
+            x[4 * (int64_t)subdomain->first + i] = scratch[4 * (int64_t)subdomain->first + i] - back[i];
     }
 }

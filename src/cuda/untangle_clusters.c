@@ -1,4 +1,4 @@
-/* untangle_clusters.c - from triangles to the clusters of vertices. See untangle_clusters.h. */
+/* untangle_clusters.c - see untangle_clusters.h. */
 #include "cuda/untangle_clusters.h"
 
 #include <string.h>

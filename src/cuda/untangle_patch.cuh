@@ -1,17 +1,14 @@
-/* untangle_patch.cuh (internal) - patches that skins which cross cut out of each other: untangle/untangle.c. */
+/* untangle_patch.cuh (internal) - patches that crossing skins cut out of each other: untangle/untangle.c on the
+ * device. */
 #ifndef SUP_CUDA_UNTANGLE_PATCH_CUH
 #define SUP_CUDA_UNTANGLE_PATCH_CUH
 
 #include "cuda/untangle_lists.cuh"
 
-/* As in untangle.c, where they are explained. */
-#define AGREE 0.6f
-#define LEAST_AGREE 0.05f
+/* --- Boundaries --- */
 
-/* --- Walls --- */
-
-/* The edge from a vertex to another one among the view's neighbours, -1 for none. */
-static __device__ int edge_to(const part_work &w, int v, int other)
+/* The edge from a vertex to another one in the view's neighbours, -1 for none. */
+static __device__ int edge_to(const untangle_work &w, int v, int other)
 {
     int found = -1;
     for (int e = w.view.neighbour_first[v], end = w.view.neighbour_first[v + 1]; e < end; e++)
@@ -19,113 +16,118 @@ static __device__ int edge_to(const part_work &w, int v, int other)
     return found;
 }
 
-/* Marks what ends at an edge that crosses something, and the edge, from both ends: patches end there. By the block. */
-static __device__ void raise_walls(part_work &w)
+/* Marks the ends of crossing edges, and the edges, from both ends, as boundaries of patches. By the block. */
+static __device__ void mark_boundaries(untangle_work &w)
 {
-    for (int i = threadIdx.x; i < 2 * w.counts.hits; i += MOVE_THREADS) {
-        sup_gpu_untangle_hit &hit = w.r.hits[i / 2];
-        const int v = i % 2 ? hit.outside : hit.inside, e = edge_to(w, v, i % 2 ? hit.inside : hit.outside);
-        atomicOr(&w.r.state[v], i % 2 ? OUTSIDE : SEED);
-        hit.wall[i % 2] = e;
-        if (e >= 0) w.r.wall[e] = 1;
+    for (int i = threadIdx.x; i < 2 * w.counts.crossings; i += MOVE_THREADS) {
+        sup_gpu_untangle_crossing &crossing = w.r.crossings[i / 2];
+        const int v = i % 2 ? crossing.outside : crossing.inside,
+                  e = edge_to(w, v, i % 2 ? crossing.inside : crossing.outside);
+        atomicOr(&w.r.state[v], i % 2 ? OUTSIDE : INSIDE);
+        crossing.boundary[i % 2] = e;
+        if (e >= 0) w.r.boundary[e] = 1;
     }
     __syncthreads();
 }
 
-/* --- Floods --- */
+/* --- Flood fill --- */
 
 enum {
-    FLOOD_LANES = 16, /* edges of a vertex side by side, of one a group */
+    FLOOD_LANES = 16, /* threads of a group: edges of one vertex */
     FLOOD_GROUPS = MOVE_THREADS / FLOOD_LANES
 };
-static_assert(FLOOD_GROUPS == 32 && PATCH + MOVE_THREADS < FLOOD_SLOTS, "a lane a group; a slot a vertex");
+static_assert(FLOOD_GROUPS == 32 && SUP_UNTANGLE_MAX_PATCH + MOVE_THREADS < FLOOD_SLOTS,
+              "a lane for each group, a slot for each vertex");
 
-/* What a thread looks at: an edge of the vertices of the queue, -1 for none; whether all edges are of one vertex. */
+/* What a thread processes: an edge of the vertices of the queue, -1 for none; whether all edges are of one vertex. */
 struct flood_step {
     int edge;
-    bool alone;
+    bool single;
 };
 
-/* The next edges of the vertices from number `at` of the queue on, `count` in all, in order. One with more edges than lanes comes alone;
- * walk: how many of its edges were seen. By the block: every warp looks at all that the block takes. */
-static __device__ flood_step next_edges(const part_work &w, int count, int &at, int &walk)
+/* The next edges of the vertices from number `at` of the queue on, `count` in all, in order. A vertex with more edges
+ * than lanes is processed alone; seen: number of its edges so far. By the block: every warp computes the same
+ * schedule. */
+static __device__ flood_step next_edges(const untangle_work &w, int count, int &at, int &seen)
 {
     const int lane = lane_of(), group = (int)threadIdx.x / FLOOD_LANES, own = min(at + lane, count - 1);
-    const int2 edges = w.scratch.flood.edges[min(own, PATCH)];
+    const int2 edges = w.scratch.flood.edges[min(own, SUP_UNTANGLE_MAX_PATCH)];
     const unsigned wide = __ballot_sync(0xffffffffu, edges.y - edges.x > FLOOD_LANES);
-    const bool alone = (wide & 1u) != 0;
-    const int taken = alone ? 1 : min(wide != 0 ? __ffs((int)wide) - 1 : FLOOD_GROUPS, count - at);
-    const int begin = __shfl_sync(0xffffffffu, edges.x, alone ? 0 : group);
-    const int end = __shfl_sync(0xffffffffu, edges.y, alone ? 0 : group);
-    const int e = begin + (alone ? walk + (int)threadIdx.x : (int)threadIdx.x % FLOOD_LANES);
-    walk = alone && begin + walk + MOVE_THREADS < end ? walk + MOVE_THREADS : 0;
-    at += walk == 0 ? taken : 0;
-    return {e < end && (alone || group < taken) ? e : -1, alone};
+    const bool single = (wide & 1u) != 0;
+    const int taken = single ? 1 : min(wide != 0 ? __ffs((int)wide) - 1 : FLOOD_GROUPS, count - at);
+    const int begin = __shfl_sync(0xffffffffu, edges.x, single ? 0 : group);
+    const int end = __shfl_sync(0xffffffffu, edges.y, single ? 0 : group);
+    const int e = begin + (single ? seen + (int)threadIdx.x : (int)threadIdx.x % FLOOD_LANES);
+    seen = single && begin + seen + MOVE_THREADS < end ? seen + MOVE_THREADS : 0;
+    at += seen == 0 ? taken : 0;
+    return {e < end && (single || group < taken) ? e : -1, single};
 }
 
-/* The slot of a vertex, whether it is there or comes there now; `put` false: -1 where it is not. */
-static __device__ int find_slot(part_work &w, int v, bool put)
+/* The hash slot of a vertex; `put`: inserts it if needed, else -1 where it is missing. */
+static __device__ int find_slot(untangle_work &w, int v, bool put)
 {
     for (unsigned slot = (unsigned)v * 2654435761u >> 22;; slot = (slot + 1) % FLOOD_SLOTS) {
-        const int there = put ? atomicCAS(&w.scratch.flood.vertex[slot], NONE, v) : w.scratch.flood.vertex[slot];
-        if (there == v || (there == NONE && put)) return (int)slot;
-        if (there == NONE) return -1;
+        const int found = put ? atomicCAS(&w.scratch.flood.vertex[slot], NONE, v) : w.scratch.flood.vertex[slot];
+        if (found == v || (found == NONE && put)) return (int)slot;
+        if (found == NONE) return -1;
     }
 }
 
-/* How many of the block's threads have `first`, in all, and before this one. Vertices after the first one, each a group of threads, have no
- * turn any more once the flood, `count` before, is too large: `first` is taken from their threads. */
-static __device__ int count_firsts(part_work &w, int count, bool alone, bool &first, int &all)
+/* Number of the block's threads with `first`, in all, and before this one. Once the flood, `count` vertices before,
+ * is too large, later vertices of the queue, each a group of threads, add nothing: `first` is cleared for their
+ * threads. */
+static __device__ int count_firsts(untangle_work &w, int count, bool single, bool &first, int &all)
 {
-    const unsigned everyone = 0xffffffffu, mine = __ballot_sync(everyone, first);
+    const unsigned all_lanes = 0xffffffffu, ballot = __ballot_sync(all_lanes, first);
     const int lane = lane_of(), group = (int)threadIdx.x / FLOOD_LANES;
-    const unsigned its = mine >> (lane & FLOOD_LANES) & ((1u << FLOOD_LANES) - 1u);
-    if (lane % FLOOD_LANES == 0) w.groups[group] = __popc(its);
+    const unsigned members = ballot >> (lane & FLOOD_LANES) & ((1u << FLOOD_LANES) - 1u);
+    if (lane % FLOOD_LANES == 0) w.groups[group] = __popc(members);
     __syncthreads();
     const int own = w.groups[lane];
     int through = own;
     for (int step = 1; step < 32; step <<= 1) {
-        const int other = __shfl_up_sync(everyone, through, step);
+        const int other = __shfl_up_sync(all_lanes, through, step);
         if (lane >= step) through += other;
     }
-    const unsigned late = __ballot_sync(everyone, !alone && lane > 0 && count + through - own > PATCH);
+    const unsigned late =
+        __ballot_sync(all_lanes, !single && lane > 0 && count + through - own > SUP_UNTANGLE_MAX_PATCH);
     const int end = late != 0 ? __ffs((int)late) - 1 : FLOOD_GROUPS;
-    all = __shfl_sync(everyone, through, end - 1);
+    all = __shfl_sync(all_lanes, through, end - 1);
     first = first && group < end;
-    return __shfl_sync(everyone, through - own, group) + __popc(its & ((1u << lane % FLOOD_LANES) - 1u));
+    return __shfl_sync(all_lanes, through - own, group) + __popc(members & ((1u << lane % FLOOD_LANES) - 1u));
 }
 
-/* Vertex number `at` of a flood; those of them that have a turn are no more than PATCH. */
-static __device__ void put_member(part_work &w, int at, int v, int2 edges)
+/* Stores vertex number `at` of a flood; at most SUP_UNTANGLE_MAX_PATCH of them are expanded. */
+static __device__ void put_member(untangle_work &w, int at, int v, int2 edges)
 {
     w.r.queue[min(at, w.view.vertex_count - 1)] = v;
-    if (at <= PATCH) w.scratch.flood.edges[at] = edges;
+    if (at <= SUP_UNTANGLE_MAX_PATCH) w.scratch.flood.edges[at] = edges;
 }
 
-/* All that is on the side of a vertex where an edge crosses, along edges that do not, into the queue. Returns how many; more than
- * PATCH: it does not end. By the block. */
-static __device__ int flood(part_work &w, int seed)
+/* Flood fill from one end of a crossing edge along edges that do not cross, into the queue. Returns the number of
+ * vertices; more than SUP_UNTANGLE_MAX_PATCH: the patch is open. By the block. */
+static __device__ int flood(untangle_work &w, int seed)
 {
     for (int i = threadIdx.x; i < FLOOD_SLOTS; i += MOVE_THREADS) {
         w.scratch.flood.vertex[i] = NONE;
-        w.scratch.flood.turn[i] = INT_MAX;
+        w.scratch.flood.owner[i] = INT_MAX;
     }
     if (threadIdx.x == 0) put_member(w, 0, seed, edges_of(w, seed));
     __syncthreads();
-    if (threadIdx.x == 0) w.scratch.flood.turn[find_slot(w, seed, true)] = -1;
-    int count = 1, turn = threadIdx.x;
-    for (int at = 0, walk = 0; at < count && (count <= PATCH || walk > 0); turn += MOVE_THREADS) {
-        const flood_step step = next_edges(w, count, at, walk);
-        const int next = step.edge >= 0 && !w.r.wall[step.edge] ? w.view.neighbours[step.edge] : (int)NONE;
-        const int2 edges = edges_of(w, max(next, 0)); /* on its way, whether it is needed or not */
-        const bool wanted = next >= 0 && !(w.r.state[max(next, 0)] & PATCHED);
-        /* A vertex that comes alone may have more edges than there are slots, but no two to the same vertex. */
-        const int slot = wanted ? find_slot(w, next, count <= PATCH) : -1;
-        if (slot >= 0) atomicMin(&w.scratch.flood.turn[slot], turn);
+    if (threadIdx.x == 0) w.scratch.flood.owner[find_slot(w, seed, true)] = -1;
+    int count = 1, owner = threadIdx.x;
+    for (int at = 0, seen = 0; at < count && (count <= SUP_UNTANGLE_MAX_PATCH || seen > 0); owner += MOVE_THREADS) {
+        const flood_step step = next_edges(w, count, at, seen);
+        const int next = step.edge >= 0 && !w.r.boundary[step.edge] ? w.view.neighbours[step.edge] : (int)NONE;
+        const int2 edges = edges_of(w, max(next, 0)); /* load in flight, needed or not */
+        const bool selects = next >= 0 && !(w.r.state[max(next, 0)] & PATCHED);
+        /* A vertex that is processed alone may have more edges than slots, but no two edges to the same vertex. */
+        const int slot = selects ? find_slot(w, next, count <= SUP_UNTANGLE_MAX_PATCH) : -1;
+        if (slot >= 0) atomicMin(&w.scratch.flood.owner[slot], owner);
         __syncthreads();
-        bool first = wanted && (slot < 0 || w.scratch.flood.turn[slot] == turn);
+        bool first = selects && (slot < 0 || w.scratch.flood.owner[slot] == owner);
         int all;
-        const int before = count_firsts(w, count, step.alone, first, all);
+        const int before = count_firsts(w, count, step.single, first, all);
         if (first) put_member(w, count + before, next, edges);
         count += all;
         __syncthreads();
@@ -135,11 +137,11 @@ static __device__ int flood(part_work &w, int seed)
 
 /* --- Patches --- */
 
-/* The patch around a vertex; `outer`: what is outside. By the block. */
-static __device__ void make_patch(part_work &w, int first, bool outer)
+/* The patch around a vertex; `outer`: made of the skin outside. By the block. */
+static __device__ void make_patch(untangle_work &w, int first, bool outer)
 {
-    const int side = outer ? OUTSIDE : SEED, number = w.counts.patches, count = flood(w, first);
-    const bool closed = count <= PATCH && number < SUP_GPU_UNTANGLE_PATCHES;
+    const int side = outer ? OUTSIDE : INSIDE, number = w.counts.patches, count = flood(w, first);
+    const bool closed = count <= SUP_UNTANGLE_MAX_PATCH && number < SUP_GPU_UNTANGLE_PATCHES;
     const int32_t *queue = w.r.queue;
     if (closed)
         append_own<2>(
@@ -165,14 +167,14 @@ static __device__ void make_patch(part_work &w, int first, bool outer)
     __syncthreads();
 }
 
-/* Two skins that cross cut a patch out of each other: what is inside. By the block. */
-static __device__ void make_inner(part_work &w)
+/* Two skins that cross cut patches out of each other: those that are inside. By the block. */
+static __device__ void make_inner_patches(untangle_work &w)
 {
-    const sup_gpu_untangle_hit *hits = w.r.hits;
+    const sup_gpu_untangle_crossing *crossings = w.r.crossings;
     if (threadIdx.x == 0) w.counts.list = w.counts.patches = 0;
     __syncthreads();
-    append<2>(w, w.counts.hits, true, [=](int g, int k) { return k == 0 ? hits[g].inside : (int)END; });
-    raise_walls(w);
+    append<2>(w, w.counts.crossings, true, [=](int g, int k) { return k == 0 ? crossings[g].inside : (int)END; });
+    mark_boundaries(w);
     const int seeds = w.counts.list;
     for (int i = 0; i < seeds;) {
         const int own = i + (int)threadIdx.x;
@@ -183,95 +185,94 @@ static __device__ void make_inner(part_work &w)
     __syncthreads();
 }
 
-/* A hit whose inner end is in a patch with no way out. */
-static __device__ bool is_torn(const part_work &w, const sup_gpu_untangle_hit &hit)
+/* A crossing whose inner end is in a patch without a clear direction. */
+static __device__ bool is_ambiguous(const untangle_work &w, const sup_gpu_untangle_crossing &crossing)
 {
-    const int inner = w.r.vertex[hit.inside].patch;
-    return inner >= 0 && !w.r.patches[inner].outer && w.r.patches[inner].torn;
+    const int inner = w.r.vertex[crossing.inside].patch;
+    return inner >= 0 && !w.r.patches[inner].outer && w.r.patches[inner].ambiguous;
 }
 
-/* Where what is inside does not end, or has no way out, the patch is what is outside, if that ends. */
-static __device__ void make_outer(part_work &w)
+/* Where the inner patch is open or ambiguous, the patch is the skin outside, if that is closed. */
+static __device__ void make_outer_patches(untangle_work &w)
 {
-    const int hits = w.counts.hits;
-    for (int i = 0; i < hits;) {
+    const int crossings = w.counts.crossings;
+    for (int i = 0; i < crossings;) {
         const int own = i + (int)threadIdx.x;
-        const sup_gpu_untangle_hit &hit = w.r.hits[min(own, hits - 1)];
-        const bool without = own < hits && !(w.r.state[hit.outside] & PATCHED) &&
-                             (w.r.vertex[hit.inside].patch == OPEN || is_torn(w, hit));
+        const sup_gpu_untangle_crossing &crossing = w.r.crossings[min(own, crossings - 1)];
+        const bool without = own < crossings && !(w.r.state[crossing.outside] & PATCHED) &&
+                             (w.r.vertex[crossing.inside].patch == OPEN || is_ambiguous(w, crossing));
         const int next = first_thread(w, without);
-        if (next < MOVE_THREADS) make_patch(w, w.r.hits[i + next].outside, true);
+        if (next < MOVE_THREADS) make_patch(w, w.r.crossings[i + next].outside, true);
         i += next < MOVE_THREADS ? next + 1 : MOVE_THREADS;
     }
-    for (int i = threadIdx.x; i < hits; i += MOVE_THREADS) {
-        const sup_gpu_untangle_hit &hit = w.r.hits[i];
-        const int outer = w.r.vertex[hit.outside].patch;
-        if (is_torn(w, hit) && outer >= 0 && w.r.patches[outer].outer)
-            w.r.patches[w.r.vertex[hit.inside].patch].left = 1;
+    for (int i = threadIdx.x; i < crossings; i += MOVE_THREADS) {
+        const sup_gpu_untangle_crossing &crossing = w.r.crossings[i];
+        const int outer = w.r.vertex[crossing.outside].patch;
+        if (is_ambiguous(w, crossing) && outer >= 0 && w.r.patches[outer].outer)
+            w.r.patches[w.r.vertex[crossing.inside].patch].skipped = 1;
     }
     __syncthreads();
 }
 
-/* The patch that a hit belongs to, -1 for none. */
-static __device__ int patch_of(const part_work &w, const sup_gpu_untangle_hit &hit)
+/* The patch that a crossing belongs to, -1 for none. */
+static __device__ int patch_of(const untangle_work &w, const sup_gpu_untangle_crossing &crossing)
 {
-    const int inner = w.r.vertex[hit.inside].patch, outer = w.r.vertex[hit.outside].patch;
-    const bool inside = inner >= 0 && !w.r.patches[inner].outer;
-    if (inside && !w.r.patches[inner].left) return inner;
-    if (outer >= 0 && w.r.patches[outer].outer) return outer;
-    return inside ? inner : -1;
+    const int inner = w.r.vertex[crossing.inside].patch, outer = w.r.vertex[crossing.outside].patch;
+    const sup_gpu_untangle_patch &first = w.r.patches[max(inner, 0)], &second = w.r.patches[max(outer, 0)];
+    return sup_untangle_choose_patch(inner, first.outer != 0, first.skipped != 0, outer, second.outer != 0);
 }
 
-/* The plane of a patch: its hits in order, by a warp whose first lanes have a number each, as they stand side by side in a hit. */
-static __device__ void fit_patch(part_work &w, int number, int hits)
+/* The plane of a patch: sums over its crossings in order, by a warp whose first lanes have one of the means each. */
+static __device__ void fit_patch(untangle_work &w, int number, int crossings)
 {
     enum { NORMAL = SUP_GPU_UNTANGLE_NORMAL, EDGE = SUP_GPU_UNTANGLE_EDGE };
     const unsigned all = 0xffffffffu;
     const int lane = lane_of(), own = min(lane, SUP_GPU_UNTANGLE_MEANS - 1);
     sup_gpu_untangle_patch &patch = w.r.patches[number];
-    const float sign = patch.outer && own >= NORMAL && own < EDGE ? -1.0f : 1.0f; /* the way out, or in */
+    const float sign = patch.outer && own >= NORMAL && own < EDGE ? -1.0f : 1.0f; /* outwards, or inwards */
     float sum = 0.0f, weight = 0.0f;
-    for (int base = 0; base < hits; base += 32) {
-        unsigned its = __ballot_sync(all, base + lane < hits && w.r.hits[min(base + lane, hits - 1)].patch == number);
-        for (; its != 0; its &= its - 1) {
-            sum += sign * w.r.hits[base + __ffs((int)its) - 1].means[own];
+    for (int base = 0; base < crossings; base += 32) {
+        unsigned members = __ballot_sync(all, base + lane < crossings &&
+                                                  w.r.crossings[min(base + lane, crossings - 1)].patch == number);
+        for (; members != 0; members &= members - 1) {
+            sum += sign * w.r.crossings[base + __ffs((int)members) - 1].means[own];
             weight += 1.0f;
         }
     }
     float4 normal = make_float4(__shfl_sync(all, sum, NORMAL), __shfl_sync(all, sum, NORMAL + 1),
                                 __shfl_sync(all, sum, NORMAL + 2), 0.0f);
     const float length = sqrtf(dot(normal, normal));
-    const bool left = !(length > LEAST_AGREE * weight);
+    const bool skipped = sup_untangle_is_skipped(length, weight);
     if (lane < SUP_GPU_UNTANGLE_MEANS) {
         const float by = own >= NORMAL && own < EDGE ? length : weight, mean = sum / by;
-        const bool kept = left && own != SUP_GPU_UNTANGLE_SHARE && own != EDGE;
+        const bool kept = skipped && own != SUP_GPU_UNTANGLE_FRACTION && own != EDGE;
         patch.means[own] = kept ? sum : mean;
     }
     if (lane == 0) {
         patch.weight = weight;
-        patch.torn = !(length > AGREE * weight);
-        patch.left = left;
+        patch.ambiguous = sup_untangle_is_ambiguous(length, weight);
+        patch.skipped = skipped;
     }
 }
 
-/* Whose hits are whose; then the planes of the patches from `first` on. */
-static __device__ void fit_patches(part_work &w, int first)
+/* The patch of each crossing; then the planes of the patches from `first` on. */
+static __device__ void fit_patches(untangle_work &w, int first)
 {
-    const int hits = w.counts.hits, patches = w.counts.patches;
-    for (int i = threadIdx.x; i < hits; i += MOVE_THREADS)
-        w.r.hits[i].patch = patch_of(w, w.r.hits[i]);
+    const int crossings = w.counts.crossings, patches = w.counts.patches;
+    for (int i = threadIdx.x; i < crossings; i += MOVE_THREADS)
+        w.r.crossings[i].patch = patch_of(w, w.r.crossings[i]);
     __syncthreads();
     for (int i = first + (int)threadIdx.x / 32; i < patches; i += MOVE_WARPS)
-        fit_patch(w, i, hits);
+        fit_patch(w, i, crossings);
     __syncthreads();
 }
 
-static __device__ void make_patches(part_work &w)
+static __device__ void make_patches(untangle_work &w)
 {
-    make_inner(w);
+    make_inner_patches(w);
     fit_patches(w, 0);
     const int inner = w.counts.patches;
-    make_outer(w);
+    make_outer_patches(w);
     fit_patches(w, inner);
 }
 

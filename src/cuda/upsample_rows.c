@@ -22,7 +22,7 @@ static source source_of(const sup_upsample_clusters *blocks, int64_t i, bool tan
 static int16_t weight_at(const source *s, int32_t entry, int32_t way)
 {
     const sup_upsample_clusters *b = s->blocks;
-    return b->weights[((size_t)entry * (size_t)b->ways + (size_t)way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
+    return b->weights[((size_t)entry * (size_t)b->channels + (size_t)way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
 }
 
 static int16_t tangent_at(const source *s, int32_t entry, int32_t way)
@@ -33,7 +33,7 @@ static int16_t tangent_at(const source *s, int32_t entry, int32_t way)
 static bool has_weight(const source *s, int32_t entry)
 {
     if (s->tangents && (tangent_at(s, entry, 0) != 0 || tangent_at(s, entry, 1) != 0)) return true;
-    for (int32_t way = 0; way < s->blocks->ways; way++)
+    for (int32_t way = 0; way < s->blocks->channels; way++)
         if (weight_at(s, entry, way) != 0) return true;
     return false;
 }
@@ -41,7 +41,7 @@ static bool has_weight(const source *s, int32_t entry)
 /* The entry with the largest normal weight, as in upsample_kernel.h. */
 static int32_t strongest(const source *s)
 {
-    int32_t best = s->blocks->first[s->block], way = s->blocks->ways - 1;
+    int32_t best = s->blocks->first[s->block], way = s->blocks->channels - 1;
     for (int32_t e = best + 1; e < s->blocks->first[s->block + 1]; e++)
         if (weight_at(s, e, way) > weight_at(s, best, way)) best = e;
     return best;
@@ -51,8 +51,8 @@ static int32_t strongest(const source *s)
 static int32_t count_rows(const sup_upsample_clusters *b, bool tangents, int32_t *slots)
 {
     int32_t rows = 0;
-    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
-        if (b->row_vertex[i] < 0) continue;
+    for (int64_t i = 0; i < (int64_t)b->cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        if (b->render_vertex[i] < 0) continue;
         source s = source_of(b, i, tangents);
         int32_t used = 1, first = strongest(&s);
         for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
@@ -67,12 +67,12 @@ static void write_slot(const source *s, int32_t entry, bool empty, const target 
 {
     const sup_upsample_clusters *b = s->blocks;
     const sup_upsample_row_table *rows = to->rows;
-    size_t at = (size_t)slot * (size_t)rows->row_count + (size_t)to->row, ways = (size_t)b->ways;
+    size_t at = (size_t)slot * (size_t)rows->row_count + (size_t)to->row, ways = (size_t)b->channels;
     if (rows->narrow != NULL)
         rows->narrow[at] = b->narrow_index[entry];
     else
         rows->wide[at] = b->wide_index[entry];
-    float *weights = b->ways == 2 ? rows->plain : rows->riding;
+    float *weights = b->channels == 2 ? rows->plain : rows->riding;
     weights += ((size_t)slot * (size_t)to->own_count + (size_t)to->own) * ways;
     for (size_t way = 0; way < ways; way++) {
         float unit = b->units[((size_t)s->block * ways + way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
@@ -86,11 +86,11 @@ static void write_slot(const source *s, int32_t entry, bool empty, const target 
 
 static void write_rows(const sup_upsample_clusters *b, target to)
 {
-    for (int64_t i = 0; i < (int64_t)b->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
-        if (b->row_vertex[i] < 0) continue;
+    for (int64_t i = 0; i < (int64_t)b->cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        if (b->render_vertex[i] < 0) continue;
         source s = source_of(b, i, to.rows->tangents != NULL);
         int32_t slot = 0, first = strongest(&s);
-        to.rows->vertex[to.row] = b->row_vertex[i];
+        to.rows->vertex[to.row] = b->render_vertex[i];
         if (s.tangents) to.rows->signs[to.row] = b->tangent_signs[i];
         write_slot(&s, first, false, &to, slot++);
         for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
@@ -108,7 +108,7 @@ sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents
     bool wide = from->coarse_count > 65536;
     *rows = (sup_upsample_row_table){0};
     rows->plain_count = count_rows(&from->plain, tangents, &rows->slots);
-    int32_t riding = count_rows(&from->riding, tangents, &rows->slots);
+    int32_t riding = count_rows(&from->followers, tangents, &rows->slots);
     rows->row_count = rows->plain_count + riding;
     size_t slots = (size_t)rows->slots, all = slots * (size_t)rows->row_count;
     rows->vertex = sup_arena_alloc(arena, (size_t)rows->row_count + 1, sizeof(int32_t));
@@ -124,6 +124,6 @@ sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents
         !rows->plain || !rows->riding)
         return sup_fail_memory(error, "the render mesh");
     write_rows(&from->plain, (target){rows, 0, 0, rows->plain_count});
-    write_rows(&from->riding, (target){rows, rows->plain_count, 0, riding});
+    write_rows(&from->followers, (target){rows, rows->plain_count, 0, riding});
     return SUP_OK;
 }

@@ -1,4 +1,4 @@
-/* vectors.cuh (internal) - places and directions of a character: four floats, the last one 0. */
+/* vectors.cuh (internal) - vectors of a node: four floats, the last one 0. */
 #ifndef SUP_CUDA_VECTORS_CUH
 #define SUP_CUDA_VECTORS_CUH
 

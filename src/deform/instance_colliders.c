@@ -124,7 +124,7 @@ static sup_result fill(const sup_context *context, sup_colliders *made, const su
         const sup_collider *c = &colliders[i];
         sup_result result = check(c, i, node_count, error);
         if (result != SUP_OK) return result;
-        made->solids[i] = (sup_solid){.shape = c->shape,
+        made->solids[i] = (sup_posed_collider){.shape = c->shape,
                                       .from = sup_v3_from_float(c->from),
                                       .to = sup_v3_from_float(c->to),
                                       .radius = (double)c->radius,
@@ -194,11 +194,11 @@ static sup_affine moved(sup_affine a, sup_vec3d origin)
     return a;
 }
 
-const sup_solid *sup_colliders_between(sup_colliders *colliders, double t0, double t1, sup_vec3d origin)
+const sup_posed_collider *sup_colliders_between(sup_colliders *colliders, double t0, double t1, sup_vec3d origin)
 {
     for (int32_t i = 0; i < colliders->count; i++) {
         const sup_affine *from = &colliders->from[i], *to = &colliders->to[i];
-        colliders->solids[i].before = moved(sup_affine_between(*from, *to, t0), origin);
+        colliders->solids[i].previous = moved(sup_affine_between(*from, *to, t0), origin);
         colliders->solids[i].world = moved(sup_affine_between(*from, *to, t1), origin);
     }
     return colliders->solids;

@@ -8,7 +8,7 @@
 typedef struct sup_colliders {
     int32_t count;
     uint32_t generation;   /* of this list, counted by the instance */
-    sup_solid *solids;     /* [count] as of sup_colliders_between */
+    sup_posed_collider *solids;     /* [count] as of sup_colliders_between */
     sup_affine *transform; /* [count] own space -> node or world */
     sup_affine *from, *to; /* [count] own space -> world in the previous frame and in this one */
     int32_t *node;         /* [count] or -1 */
@@ -31,6 +31,6 @@ bool sup_colliders_at_rest(const sup_colliders *colliders);
 /* Ends the frame: its transforms become those of the previous frame. */
 void sup_colliders_end_frame(sup_colliders *colliders);
 /* For methods: the colliders in a step from fraction t0 to t1 of the frame, relative to `origin`. */
-const sup_solid *sup_colliders_between(sup_colliders *colliders, double t0, double t1, sup_vec3d origin);
+const sup_posed_collider *sup_colliders_between(sup_colliders *colliders, double t0, double t1, sup_vec3d origin);
 
 #endif

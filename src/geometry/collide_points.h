@@ -1,8 +1,8 @@
-/* collide_points.h (internal) - points against things that are given: planes, spheres, capsules and closed meshes.
+/* collide_points.h (internal) - points against scene colliders: planes, spheres, capsules and closed meshes.
  *
- * A touch is a point that is inside a thing or near its surface, with the nearest point there and how far that moved. A
- * point has one touch, with the thing it is deepest in; a touch that was there before ends only a little way off the
- * surface, so that resting contacts do not flicker. What is made of touches is a method's own business. */
+ * A point contact is a point inside a collider or near its surface, with the nearest surface point and the motion of
+ * that point. A point has one contact, with the collider it is deepest in; an existing contact ends only at some
+ * height above the surface, so that resting contacts do not flicker. Methods decide how to respond to contacts. */
 #ifndef SUP_GEOMETRY_COLLIDE_POINTS_H
 #define SUP_GEOMETRY_COLLIDE_POINTS_H
 
@@ -10,59 +10,61 @@
 #include "math/affine.h"
 #include "supple/collider.h"
 
-/* A thing at one moment. */
-typedef struct sup_solid {
+/* A collider at one moment. */
+typedef struct sup_posed_collider {
     sup_collider_shape shape;
-    sup_vec3d from, to;  /* its own space */
-    double radius;       /* of a capsule, its own space */
-    const sup_bvh *mesh; /* its own space */
-    sup_affine world;    /* its own space -> world now: turned, moved, scaled alike in all directions */
-    sup_affine before;   /* the same one step ago */
+    sup_vec3d from, to;  /* local space */
+    double radius;       /* of a capsule, local space */
+    const sup_bvh *mesh; /* local space */
+    sup_affine world;    /* local space -> world now: rotation, translation, uniform scale */
+    sup_affine previous; /* the same one timestep ago */
     float friction;
-} sup_solid;
+} sup_posed_collider;
 
-/* Where a point is, seen from a thing, all in world space. */
-typedef struct sup_solid_view {
+/* A point relative to a collider, all in world space. */
+typedef struct sup_collider_query {
     sup_vec3d point;  /* nearest on the surface */
     sup_vec3d normal; /* unit, outward; zero where there is none */
-    double height;    /* of the point above the surface, negative inside */
-    sup_vec3d motion; /* of the nearest point since the last step */
-} sup_solid_view;
+    double height;    /* of the query point above the surface, negative inside */
+    sup_vec3d motion; /* of the nearest point since the last timestep */
+} sup_collider_query;
 
-/* From the world into the space of a thing. */
-typedef struct sup_solid_space {
-    sup_affine inverse; /* of solid->world */
+/* The transform from the world to the local space of a collider. */
+typedef struct sup_collider_space {
+    sup_affine inverse; /* of collider->world */
     double scale;       /* of lengths */
-} sup_solid_space;
-bool sup_solid_enter(const sup_solid *solid, sup_solid_space *space); /* false: there is no way in */
+} sup_collider_space;
+bool sup_collider_invert(const sup_posed_collider *collider, sup_collider_space *space); /* false: not invertible */
 
-/* False: not inside and not within `limit` of it, or not finite. */
-bool sup_solid_look(const sup_solid *solid, sup_vec3d point, double limit, sup_solid_view *view);
+/* False: neither inside nor within `limit` of the collider, or not finite. */
+bool sup_collider_find_nearest(const sup_posed_collider *collider, sup_vec3d point, double limit,
+                               sup_collider_query *query);
 
-typedef struct sup_touch {
-    int32_t vertex, solid;
-    float point[3];  /* nearest on the surface, world space */
-    float normal[3]; /* unit, outward */
-    float motion[3]; /* of that point since the last step */
-    float height;    /* of the vertex above the surface, negative inside */
-} sup_touch;
+typedef struct sup_point_contact {
+    int32_t vertex, collider; /* indices */
+    float point[3];           /* nearest on the surface, world space */
+    float normal[3];          /* unit, outward */
+    float motion[3];          /* of that point since the last timestep */
+    float height;             /* of the vertex above the surface, negative inside */
+} sup_point_contact;
 
-typedef struct sup_touch_input {
-    const sup_solid *solids;
-    int32_t solid_count;
-    uint32_t generation; /* of the list of solids: with another one touches are found anew */
+typedef struct sup_point_contact_input {
+    const sup_posed_collider *colliders;
+    int32_t collider_count;
+    uint32_t generation; /* of the list of colliders: when it changes, existing contacts are forgotten */
     const float *points; /* [point_count] x y z, world space */
     int32_t stride;      /* floats from one point to the next */
     int32_t point_count;
-    float gap;  /* a touch begins this far above the surface, file units */
-    float keep; /* and ends this far above that */
-} sup_touch_input;
+    float gap;     /* a contact begins at this height above the surface, file units */
+    float release; /* and ends this far above that */
+} sup_point_contact_input;
 
-/* State: which thing each point touches, 64-aligned. */
-size_t sup_touch_state_size(int32_t point_count);
-void sup_touch_reset(int32_t point_count, void *state);
-/* Touches by rising vertex, at most one each: `touches` holds point_count. Returns how many. No allocation; the same for
- * any number of threads. */
-int32_t sup_touch_find(const sup_context *context, const sup_touch_input *input, void *state, sup_touch *touches);
+/* State: the collider that each point is in contact with; 64-aligned, size in bytes. */
+size_t sup_point_contact_state_size(int32_t point_count);
+void sup_point_contact_reset(int32_t point_count, void *state);
+/* Contacts by ascending vertex, at most one each: `contacts` holds point_count. Returns their number. No allocation;
+ * the same for any number of threads. */
+int32_t sup_point_contact_find(const sup_context *context, const sup_point_contact_input *input, void *state,
+                               sup_point_contact *contacts);
 
 #endif

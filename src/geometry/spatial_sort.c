@@ -11,14 +11,14 @@ static int compare_keys(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
-void sup_spatial_sort_clusters(sup_spatial_item *items, int32_t count)
+void sup_spatial_sort_partitions(sup_spatial_item *items, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
-        items[i].key = items[i].group;
+        items[i].key = items[i].partition;
     qsort(items, (size_t)count, sizeof *items, compare_keys);
 }
 
-static double side(const sup_spatial_item *items, int32_t count, int32_t axis)
+static double extent(const sup_spatial_item *items, int32_t count, int32_t axis)
 {
     double lower = INFINITY, upper = -INFINITY;
     for (int32_t i = 0; i < count; i++) {
@@ -31,11 +31,11 @@ static double side(const sup_spatial_item *items, int32_t count, int32_t axis)
 void sup_spatial_sort_longest(sup_spatial_item *items, int32_t count)
 {
     int32_t longest = 0;
-    double most = side(items, count, 0);
+    double largest = extent(items, count, 0);
     for (int32_t axis = 1; axis < 3; axis++) {
-        double length = side(items, count, axis);
-        if (!(length > most)) continue;
-        most = length;
+        double length = extent(items, count, axis);
+        if (!(length > largest)) continue;
+        largest = length;
         longest = axis;
     }
     for (int32_t i = 0; i < count; i++)

@@ -7,7 +7,8 @@
 #include "linalg/csr.h"
 
 /* Columns with (almost) the same rows below the diagonal stand together as a supernode. Its panel in `values` is
- * dense and column-major with `width + below` rows: first the diagonal block (upper part zero), then the rows below. */
+ * dense and column-major with `width + below` rows: first the diagonal block (upper part zero), then the rows
+ * below. */
 typedef struct sup_cholesky {
     sup_context context;
     int32_t size;
@@ -41,7 +42,8 @@ typedef struct sup_cholesky_options {
 sup_result sup_cholesky_analyse(const sup_context *context, const sup_csr *matrix, const sup_cholesky_options *options,
                                 sup_cholesky **cholesky, sup_error *error);
 /* `matrix` has the pattern that was analysed. SUP_ERROR_NUMERIC with the row of A where it is not positive definite
- * (a pivot below size * 2.2e-16 of its diagonal counts as zero) or not finite; the object may then be given other values. */
+ * (a pivot below size * 2.2e-16 of its diagonal counts as zero) or not finite; the object may then be given other
+ * values. */
 sup_result sup_cholesky_factorise(sup_cholesky *cholesky, const sup_csr *matrix, sup_error *error);
 void sup_cholesky_destroy(sup_cholesky *cholesky);
 

@@ -1,4 +1,5 @@
-/* dense.c - dense Cholesky, right-looking: a panel is factorised, then all panels behind it are updated in parallel. */
+/* dense.c - dense Cholesky, right-looking: a panel is factorised, then all panels behind it are updated in
+ * parallel. */
 #include "linalg/dense.h"
 
 #include "linalg/kernels.h"

@@ -6,7 +6,8 @@
 
 enum { SUP_DENSE_PANEL = 64 };
 
-/* Lower triangle, in panels of SUP_DENSE_PANEL columns; panel p holds rows p*SUP_DENSE_PANEL .. size-1, column-major. */
+/* Lower triangle, in panels of SUP_DENSE_PANEL columns; panel p holds rows p*SUP_DENSE_PANEL .. size-1,
+ * column-major. */
 typedef struct sup_dense {
     sup_context context;
     int32_t size;

@@ -17,7 +17,7 @@ typedef struct sup_float_panel {
     int32_t rows;         /* where they start in sup_float_factor.rows */
 } sup_float_panel;
 
-/* A view of the two arrays. Copy it, drop it: it owns nothing. */
+/* A view of the two arrays; it owns nothing. */
 typedef struct sup_float_factor {
     int32_t size, panel_count, row_count;
     int64_t value_count;
@@ -34,15 +34,15 @@ sup_result sup_float_factor_write(const sup_cholesky *cholesky, int32_t *ints, f
 
 /* A view of arrays that sup_float_factor_write filled. No checks, no cost. */
 sup_float_factor sup_float_factor_view(const int32_t *ints, const float *floats);
-/* Whether arrays that came from outside can be viewed and solved with: every index in range, every value finite. */
+/* Whether untrusted arrays are valid: every index in range, every value finite. */
 bool sup_float_factor_check(const int32_t *ints, int64_t int_count, const float *floats, int64_t float_count);
 
 /* x = A^-1 b, original order, [size*4] or [size*8]; x may be b. `workspace` holds as many floats as b. Allocates
  * nothing. */
 void sup_float_solve4(const sup_float_factor *factor, const float *b, float *x, float *workspace);
 void sup_float_solve8(const sup_float_factor *factor, const float *b, float *x, float *workspace);
-/* In place on a vector that already is in elimination order (row k belongs to order[k]): the fastest way for those
- * who keep their vertices in that order. */
+/* In place on a vector that already is in elimination order (row k belongs to order[k]): the fastest variant, for
+ * callers that keep their vertices in that order. */
 void sup_float_solve4_ordered(const sup_float_factor *factor, float *x);
 void sup_float_solve8_ordered(const sup_float_factor *factor, float *x);
 

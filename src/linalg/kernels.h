@@ -30,9 +30,9 @@ typedef struct sup_linalg_kernels {
                              int64_t b_stride, int32_t rows, int32_t columns, int32_t depth);
 } sup_linalg_kernels;
 
-/* The best this processor can run. */
+/* The fastest that this processor supports. */
 const sup_linalg_kernels *sup_linalg_kernels_best(void);
-/* The one that runs everywhere. */
+/* The portable one. */
 const sup_linalg_kernels *sup_linalg_kernels_base(void);
 /* NULL when this build or this processor has none. */
 const sup_linalg_kernels *sup_linalg_kernels_avx2(void);

@@ -104,7 +104,7 @@ static inline row8 pair_load(const float *l)
     return _mm256_permutevar_ps(_mm256_castpd_ps(_mm256_set1_pd(two)), _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-/* Sums of a backward panel: columns two by two, the last of an odd number alone. */
+/* Sums of a backward panel: columns two by two, the last of an odd number separately. */
 typedef struct pair_sums {
     row8 pair[SUP_PANEL_WIDTH / 2];
     row4 last;
@@ -118,7 +118,7 @@ static inline __attribute__((always_inline)) void pair_add(int width, const floa
     if (width % 2 == 1) s->last = row4_nmadd(l[width - 1], _mm256_castps256_ps128(both), s->last);
 }
 
-/* In the place of the body's, one column at a time: half as many multiplications. */
+/* Replaces that of kernels_body.h, which has one column at a time: half as many multiplications. */
 #define OWN_BACKWARD_PANEL_ROW4
 static inline __attribute__((always_inline)) void backward_panel_row4(int width, int chains, const sup_float_panel *p,
                                                                       const int32_t *rows, const float *l, float *x)

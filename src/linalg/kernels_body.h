@@ -7,7 +7,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #ifdef SUPPLE_SMALL
-#define BIND_ONLY static __attribute__((minsize)) /* no step needs it */
+#define BIND_ONLY static __attribute__((minsize)) /* not used by a step */
 #else
 #define BIND_ONLY static
 #endif
@@ -214,14 +214,14 @@ BIND_ONLY void backward8(const sup_cholesky *cholesky, double *x)
 
 /* --- Solve, float, panels of at most 8 columns with inverted diagonal blocks --- */
 
-/* Processors foresee reading up, not reading down: large factors would wait for memory at every panel. */
+/* Prefetch: hardware prefetchers expect ascending addresses, and the backward solve reads descending ones. */
 INLINE void prefetch_down(const float *values, int64_t size)
 {
     for (int64_t k = 0; k < size; k += 16)
         __builtin_prefetch((const void *)((uintptr_t)values - (uintptr_t)(k * 4 + 4096)));
 }
 
-/* `chains` independent sums per column keep the adders busy when there are few columns. */
+/* `chains` independent sums per column hide the latency of additions when there are few columns. */
 #define BACKWARD_PANEL(LANES, ROW)                                                                         \
     INLINE void backward_panel_##ROW(int width, int chains, const sup_float_panel *p, const int32_t *rows, \
                                      const float *l, float *x)                                             \

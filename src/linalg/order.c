@@ -18,7 +18,7 @@ typedef struct quotient {
     int32_t *list; /* [capacity] all adjacency lists; entries are node indices, never negative */
     int32_t capacity, tail;
     int32_t *start, *length; /* [size] list of a node */
-    int32_t *element_count;  /* [size] how many of a variable's list, at its front, are elements */
+    int32_t *element_count;  /* [size] number of elements, at the front of a variable's list */
     int32_t *weight;         /* [size] rows that a variable stands for */
     int32_t *degree;         /* [size] variable: approximate external degree; element: rows in its clique */
     int32_t *head;           /* [size+1] first variable of each degree, -1 for none */
@@ -126,8 +126,8 @@ static void measure_overlaps(quotient *q, int32_t p)
     }
 }
 
-/* Drops from i's list what the clique of p covers, puts p in front and returns the approximate degree without the clique's part.
- * Every variable of the clique lost p or an absorbed element, so there is room for p. */
+/* Drops from i's list what the clique of p covers, puts p in front and returns the approximate degree without the
+ * clique's part. Every variable of the clique lost p or an absorbed element, so there is space for p. */
 static int32_t prune_variable(quotient *q, int32_t p, int32_t i)
 {
     int32_t *list = q->list + q->start[i];
@@ -196,7 +196,7 @@ static bool same_neighbours(const quotient *q, int32_t i, int32_t j)
     return true;
 }
 
-/* Variables with the same neighbours will have the same for ever: they become one. */
+/* Variables with equal neighbours stay equal: they are merged. */
 static void merge_bucket(quotient *q, int32_t bucket)
 {
     int32_t i = q->hash_head[bucket];
@@ -216,7 +216,7 @@ static void merge_bucket(quotient *q, int32_t bucket)
     }
 }
 
-/* Back into the degree lists, with the approximate degree; what was merged leaves the clique. */
+/* Re-inserts variables into the degree lists by approximate degree; merged ones leave the clique. */
 static void finish_clique(quotient *q, int32_t p, int32_t rows)
 {
     int32_t to = q->start[p];

@@ -4,7 +4,7 @@
 
 #include "linalg/csr.h"
 
-/* order[k] = the row that is eliminated as the k-th. [matrix->size]; values are not looked at. The matrix must be well
+/* order[k] = the row that is eliminated as the k-th. [matrix->size]; values are not read. The matrix must be well
  * formed. */
 sup_result sup_order_minimum_degree(const sup_context *context, const sup_csr *matrix, int32_t *order,
                                     sup_error *error);

@@ -46,10 +46,10 @@ sup_result sup_pcg_solve(const sup_csr *matrix, const double *b, double *x, doub
         iteration++;
         left = sqrt(dot(n, r, r));
         precondition(matrix, r, z);
-        double next = dot(n, r, z), turn = next / rz;
-        if (!(next > 0.0) || !isfinite(turn)) break;
+        double next = dot(n, r, z), beta = next / rz;
+        if (!(next > 0.0) || !isfinite(beta)) break;
         for (int32_t i = 0; i < n; i++)
-            d[i] = z[i] + turn * d[i];
+            d[i] = z[i] + beta * d[i];
         rz = next;
     }
     double residual = scale > 0.0 ? left / scale : left;

@@ -1,5 +1,5 @@
-/* pcg.h (internal) - conjugate gradients with the diagonal as preconditioner, in double: a way to solve that shares
- * nothing with the factorisation, for systems too large to factorise and as its oracle. */
+/* pcg.h (internal) - conjugate gradients with the diagonal as preconditioner, in double. Shares no code with the
+ * factorisation: for systems too large to factorise, and as its test reference. */
 #ifndef SUP_LINALG_PCG_H
 #define SUP_LINALG_PCG_H
 

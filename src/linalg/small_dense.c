@@ -42,7 +42,7 @@ void sup_dense_cholesky_solve(int32_t size, const double *factor, double *x)
     }
 }
 
-/* Turns rows and columns p and q so that entry (p, q) becomes zero. */
+/* Rotates rows and columns p and q so that entry (p, q) becomes zero. */
 static void rotate(size_t n, double *a, double *vectors, size_t p, size_t q)
 {
     double apq = a[p * n + q];

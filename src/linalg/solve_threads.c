@@ -1,14 +1,14 @@
-/* solve_threads.c - parts of a float factor: finding them, putting the factor into their order, solving with them. */
+/* solve_threads.c - subdomains of a float factor: finds them, reorders the factor, solves with them. */
 #include "linalg/solve_threads.h"
 #include "linalg/kernels.h"
 
 /* The int array: a head, panel_first, column_first, slot_first, value_first, slot_row, rows. */
-enum { HEAD_MAGIC, HEAD_PARTS, HEAD_SIZE, HEAD_ROWS, HEAD_SLOTS, HEAD_COUNT = 8 };
-enum { MAGIC = 0x31545250, TOP = -1, NONE = -1 };
-/* Factors with fewer values stay in one part: handing them to threads takes longer than solving. */
+enum { HEAD_MAGIC, HEAD_SUBDOMAINS, HEAD_SIZE, HEAD_ROWS, HEAD_SLOTS, HEAD_COUNT = 8 };
+enum { MAGIC = 0x31545250, SEPARATOR = -1, NONE = -1 };
+/* Factors with fewer values stay in one subdomain: distributing them takes longer than solving. */
 enum { SMALL_FACTOR = 40000 };
 
-static int64_t value_place(const int32_t *pair)
+static int64_t value_offset(const int32_t *pair)
 {
     return pair[0] | (int64_t)pair[1] << 31;
 }
@@ -18,19 +18,19 @@ static int64_t panel_values(const sup_float_panel *p)
     return (int64_t)p->width * (p->width + 1) / 2 + (int64_t)p->width * p->below;
 }
 
-/* Units are runs of panels that share one list of rows: the supernodes. They are never torn apart. */
+/* Units are runs of panels that share one list of rows: the supernodes. They are never split. */
 typedef struct cutter {
     sup_float_factor factor;
     sup_arena arena;
-    int32_t unit_count, part_count;
-    int32_t *unit_first;  /* [unit_count+1] panels */
-    int32_t *parent;      /* [unit_count] NONE for roots */
-    int64_t *work;        /* [unit_count] values of the subtree */
-    int32_t *part;        /* [unit_count] TOP or the part */
-    int32_t *panel_order; /* [panel_count] old panel at each new place */
-    int32_t *column_new;  /* [size] */
-    int32_t *part_panel;  /* [part_count+1] */
-    int64_t *value_first; /* [panel_count+1] of the old panels */
+    int32_t unit_count, subdomain_count;
+    int32_t *unit_first;      /* [unit_count+1] panels */
+    int32_t *parent;          /* [unit_count] NONE for roots */
+    int64_t *work;            /* [unit_count] values of the subtree */
+    int32_t *subdomain;       /* [unit_count] SEPARATOR or the subdomain */
+    int32_t *panel_order;     /* [panel_count] old panel at each new index */
+    int32_t *column_new;      /* [size] */
+    int32_t *subdomain_panel; /* [subdomain_count+1] */
+    int64_t *value_first;     /* [panel_count+1] of the old panels */
 } cutter;
 
 static bool same_unit(const sup_float_factor *f, int32_t panel)
@@ -49,8 +49,9 @@ static bool find_units(cutter *c)
     c->column_new = sup_arena_alloc(&c->arena, size, sizeof(int32_t));
     c->parent = sup_arena_alloc(&c->arena, panels, sizeof(int32_t));
     c->work = sup_arena_alloc(&c->arena, panels, sizeof(int64_t));
-    c->part = sup_arena_alloc(&c->arena, panels, sizeof(int32_t));
-    if (!c->unit_first || !c->value_first || !c->panel_order || !c->column_new || !c->parent || !c->work || !c->part)
+    c->subdomain = sup_arena_alloc(&c->arena, panels, sizeof(int32_t));
+    if (!c->unit_first || !c->value_first || !c->panel_order || !c->column_new || !c->parent || !c->work ||
+        !c->subdomain)
         return false;
     for (int32_t k = 0; k < f->panel_count; k++) {
         c->value_first[k + 1] = c->value_first[k] + panel_values(&f->panels[k]);
@@ -60,7 +61,7 @@ static bool find_units(cutter *c)
     return true;
 }
 
-/* Parents, and the work of every subtree. Children stand before their parents. */
+/* Parents, and the work of every subtree. Children precede their parents. */
 static void find_tree(cutter *c)
 {
     const sup_float_factor *f = &c->factor;
@@ -78,45 +79,47 @@ static void find_tree(cutter *c)
     }
 }
 
-/* Units whose subtree is too heavy for one part make the top; the subtrees below it fill the parts one by one. */
-static void assign_parts(cutter *c, int32_t wanted)
+/* Units whose subtree is too large for one subdomain form the separator; the subtrees below fill the subdomains one
+ * by one. */
+static void assign_subdomains(cutter *c, int32_t wanted)
 {
     int64_t total = c->factor.value_count, limit = total < SMALL_FACTOR ? total : total / wanted, left = total;
     for (int32_t u = 0; u < c->unit_count; u++)
         if (c->work[u] > limit) left -= c->value_first[c->unit_first[u + 1]] - c->value_first[c->unit_first[u]];
     int64_t share = total < SMALL_FACTOR ? total : left / wanted + 1, filled = 0;
-    int32_t part = 0;
+    int32_t subdomain = 0;
     for (int32_t u = 0; u < c->unit_count; u++) {
         bool root = c->work[u] <= limit && (c->parent[u] == NONE || c->work[c->parent[u]] > limit);
-        c->part[u] = TOP;
+        c->subdomain[u] = SEPARATOR;
         if (!root) continue;
         if (filled >= share) {
-            part++;
+            subdomain++;
             filled = 0;
         }
-        c->part[u] = part;
+        c->subdomain[u] = subdomain;
         filled += c->work[u];
     }
-    c->part_count = c->unit_count > 0 ? part + 1 : 0;
+    c->subdomain_count = c->unit_count > 0 ? subdomain + 1 : 0;
     for (int32_t u = c->unit_count - 1; u >= 0; u--)
-        if (c->work[u] <= limit && c->part[u] == TOP) c->part[u] = c->part[c->parent[u]];
+        if (c->work[u] <= limit && c->subdomain[u] == SEPARATOR) c->subdomain[u] = c->subdomain[c->parent[u]];
 }
 
-/* The new order of panels and columns: parts, then the top, each in the old order. */
+/* The new order of panels and columns: subdomains, then the separator, each in the old order. */
 static bool order_panels(cutter *c)
 {
     const sup_float_factor *f = &c->factor;
-    int32_t *next = sup_arena_alloc(&c->arena, (size_t)c->part_count + 2, sizeof(int32_t));
-    c->part_panel = sup_arena_alloc(&c->arena, (size_t)c->part_count + 1, sizeof(int32_t));
-    if (next == NULL || c->part_panel == NULL) return false;
+    int32_t *next = sup_arena_alloc(&c->arena, (size_t)c->subdomain_count + 2, sizeof(int32_t));
+    c->subdomain_panel = sup_arena_alloc(&c->arena, (size_t)c->subdomain_count + 1, sizeof(int32_t));
+    if (next == NULL || c->subdomain_panel == NULL) return false;
     for (int32_t u = 0; u < c->unit_count; u++)
-        next[(c->part[u] == TOP ? c->part_count : c->part[u]) + 1] += c->unit_first[u + 1] - c->unit_first[u];
-    for (int32_t k = 0; k <= c->part_count; k++)
+        next[(c->subdomain[u] == SEPARATOR ? c->subdomain_count : c->subdomain[u]) + 1] +=
+            c->unit_first[u + 1] - c->unit_first[u];
+    for (int32_t k = 0; k <= c->subdomain_count; k++)
         next[k + 1] += next[k];
-    memcpy(c->part_panel, next, ((size_t)c->part_count + 1) * sizeof(int32_t));
+    memcpy(c->subdomain_panel, next, ((size_t)c->subdomain_count + 1) * sizeof(int32_t));
     for (int32_t u = 0; u < c->unit_count; u++)
         for (int32_t k = c->unit_first[u]; k < c->unit_first[u + 1]; k++)
-            c->panel_order[next[c->part[u] == TOP ? c->part_count : c->part[u]]++] = k;
+            c->panel_order[next[c->subdomain[u] == SEPARATOR ? c->subdomain_count : c->subdomain[u]]++] = k;
     int32_t column = 0;
     for (int32_t k = 0; k < f->panel_count; k++)
         for (int32_t i = 0; i < f->panels[c->panel_order[k]].width; i++)
@@ -150,18 +153,18 @@ static bool move_factor(cutter *c, int32_t *ints, float *floats)
     return true;
 }
 
-/* Slots of one part: the top rows that it reaches, increasing. `slot_of` [size] is scratch. Returns their count; fills
- * slot_row and rows where they are not NULL. */
-static int32_t part_slots(const sup_float_factor *f, int32_t begin, int32_t end, int32_t top, int32_t first_slot,
-                          int32_t *slot_of, int32_t *slot_row, int32_t *rows)
+/* Slots of one subdomain: the separator rows that it updates, increasing. `slot_of` [size] is scratch. Returns their
+ * count; fills slot_row and rows unless they are NULL. */
+static int32_t subdomain_slots(const sup_float_factor *f, int32_t begin, int32_t end, int32_t separator,
+                               int32_t first_slot, int32_t *slot_of, int32_t *slot_row, int32_t *rows)
 {
     int32_t count = 0;
-    for (int32_t i = top; i < f->size; i++)
+    for (int32_t i = separator; i < f->size; i++)
         slot_of[i] = NONE;
     for (int32_t k = begin; k < end; k++)
         for (int32_t r = 0; r < f->panels[k].below; r++)
-            if (f->rows[f->panels[k].rows + r] >= top) slot_of[f->rows[f->panels[k].rows + r]] = 0;
-    for (int32_t i = top; i < f->size; i++) {
+            if (f->rows[f->panels[k].rows + r] >= separator) slot_of[f->rows[f->panels[k].rows + r]] = 0;
+    for (int32_t i = separator; i < f->size; i++) {
         if (slot_of[i] == NONE) continue;
         slot_of[i] = first_slot + count++;
         if (slot_row != NULL) slot_row[slot_of[i]] = i;
@@ -169,24 +172,25 @@ static int32_t part_slots(const sup_float_factor *f, int32_t begin, int32_t end,
     if (rows == NULL) return count;
     for (int32_t k = begin; k < end; k++)
         for (int32_t r = f->panels[k].rows; r < f->panels[k].rows + f->panels[k].below; r++)
-            rows[r] = f->rows[r] >= top ? f->size + slot_of[f->rows[r]] : f->rows[r];
+            rows[r] = f->rows[r] >= separator ? f->size + slot_of[f->rows[r]] : f->rows[r];
     return count;
 }
 
-static int64_t ints_needed(int64_t parts, int64_t slots, int64_t rows)
+static int64_t ints_needed(int64_t subdomains, int64_t slots, int64_t rows)
 {
-    return HEAD_COUNT + 5 * (parts + 1) + slots + rows;
+    return HEAD_COUNT + 5 * (subdomains + 1) + slots + rows;
 }
 
-static void write_parts(const cutter *c, const sup_float_factor *f, int32_t slot_count, int32_t *slot_of, int32_t *ints)
+static void write_subdomains(const cutter *c, const sup_float_factor *f, int32_t slot_count, int32_t *slot_of,
+                             int32_t *ints)
 {
-    int32_t n = c->part_count, *panel_first = ints + HEAD_COUNT, *column_first = panel_first + n + 1;
+    int32_t n = c->subdomain_count, *panel_first = ints + HEAD_COUNT, *column_first = panel_first + n + 1;
     int32_t *slot_first = column_first + n + 1, *value_first = slot_first + n + 1;
     int32_t *slot_row = value_first + 2 * (n + 1), *rows = slot_row + slot_count;
-    int32_t top = c->part_panel[n] < f->panel_count ? f->panels[c->part_panel[n]].first : f->size;
+    int32_t separator = c->subdomain_panel[n] < f->panel_count ? f->panels[c->subdomain_panel[n]].first : f->size;
     int32_t head[HEAD_COUNT] = {MAGIC, n, f->size, f->row_count, slot_count};
     memcpy(ints, head, sizeof head);
-    memcpy(panel_first, c->part_panel, ((size_t)n + 1) * sizeof(int32_t));
+    memcpy(panel_first, c->subdomain_panel, ((size_t)n + 1) * sizeof(int32_t));
     if (f->row_count > 0) memcpy(rows, f->rows, (size_t)f->row_count * sizeof(int32_t));
     int32_t slot = 0, panel = 0;
     int64_t value = 0;
@@ -197,7 +201,8 @@ static void write_parts(const cutter *c, const sup_float_factor *f, int32_t slot
         slot_first[k] = slot;
         value_first[2 * k] = (int32_t)(value & 0x7fffffff);
         value_first[2 * k + 1] = (int32_t)(value >> 31);
-        if (k < n) slot += part_slots(f, panel_first[k], panel_first[k + 1], top, slot, slot_of, slot_row, rows);
+        if (k < n)
+            slot += subdomain_slots(f, panel_first[k], panel_first[k + 1], separator, slot, slot_of, slot_row, rows);
     }
 }
 
@@ -205,57 +210,58 @@ static bool cut(cutter *c, int32_t wanted, int32_t *factor_ints, float *factor_f
 {
     if (!find_units(c)) return false;
     find_tree(c);
-    assign_parts(c, wanted < 1 ? 1 : wanted);
+    assign_subdomains(c, wanted < 1 ? 1 : wanted);
     return order_panels(c) && move_factor(c, factor_ints, factor_floats);
 }
 
-sup_result sup_float_subdomains_create(const sup_context *context, int32_t part_count, int32_t *factor_ints,
-                                  float *factor_floats, int32_t **ints, int64_t *int_count, sup_error *error)
+sup_result sup_float_subdomains_create(const sup_context *context, int32_t subdomain_count, int32_t *factor_ints,
+                                       float *factor_floats, int32_t **ints, int64_t *int_count, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     cutter c = {.factor = sup_float_factor_view(factor_ints, factor_floats),
                 .arena = sup_arena_create(&resolved.allocator)};
-    bool done = cut(&c, part_count, factor_ints, factor_floats);
+    bool done = cut(&c, subdomain_count, factor_ints, factor_floats);
     int32_t *slot_of = done ? sup_arena_alloc(&c.arena, (size_t)c.factor.size, sizeof(int32_t)) : NULL, *made = NULL;
     if (slot_of != NULL) {
         const sup_float_factor *f = &c.factor;
-        int32_t slots = 0, top = c.part_panel[c.part_count];
-        top = top < f->panel_count ? f->panels[top].first : f->size;
-        for (int32_t k = 0; k < c.part_count; k++)
-            slots += part_slots(f, c.part_panel[k], c.part_panel[k + 1], top, 0, slot_of, NULL, NULL);
-        *int_count = ints_needed(c.part_count, slots, f->row_count);
+        int32_t slots = 0, separator = c.subdomain_panel[c.subdomain_count];
+        separator = separator < f->panel_count ? f->panels[separator].first : f->size;
+        for (int32_t k = 0; k < c.subdomain_count; k++)
+            slots +=
+                subdomain_slots(f, c.subdomain_panel[k], c.subdomain_panel[k + 1], separator, 0, slot_of, NULL, NULL);
+        *int_count = ints_needed(c.subdomain_count, slots, f->row_count);
         made = sup_alloc(&resolved.allocator, (size_t)*int_count * sizeof(int32_t));
-        if (made != NULL) write_parts(&c, f, slots, slot_of, made);
+        if (made != NULL) write_subdomains(&c, f, slots, slot_of, made);
     }
     sup_arena_destroy(&c.arena);
-    if (made == NULL) return sup_fail_memory(error, "the parts of a factor");
+    if (made == NULL) return sup_fail_memory(error, "the subdomains of a factor");
     *ints = made;
     return SUP_OK;
 }
 
 sup_float_subdomains sup_float_subdomains_view(const int32_t *ints)
 {
-    sup_float_subdomains p = {.part_count = ints[HEAD_PARTS],
-                         .size = ints[HEAD_SIZE],
-                         .row_count = ints[HEAD_ROWS],
-                         .slot_count = ints[HEAD_SLOTS]};
+    sup_float_subdomains p = {.subdomain_count = ints[HEAD_SUBDOMAINS],
+                              .size = ints[HEAD_SIZE],
+                              .row_count = ints[HEAD_ROWS],
+                              .slot_count = ints[HEAD_SLOTS]};
     p.panel_first = ints + HEAD_COUNT;
-    p.column_first = p.panel_first + p.part_count + 1;
-    p.slot_first = p.column_first + p.part_count + 1;
-    p.value_first = p.slot_first + p.part_count + 1;
-    p.slot_row = p.value_first + 2 * (p.part_count + 1);
+    p.column_first = p.panel_first + p.subdomain_count + 1;
+    p.slot_first = p.column_first + p.subdomain_count + 1;
+    p.value_first = p.slot_first + p.subdomain_count + 1;
+    p.slot_row = p.value_first + 2 * (p.subdomain_count + 1);
     p.rows = p.slot_row + p.slot_count;
     return p;
 }
 
-/* The rows of one part stay inside it or go to its own slots. */
-static bool part_valid(const sup_float_factor *f, const sup_float_subdomains *p, int32_t part)
+/* The rows of a subdomain are inside it or in its own slots. */
+static bool subdomain_valid(const sup_float_factor *f, const sup_float_subdomains *p, int32_t subdomain)
 {
-    for (int32_t k = p->panel_first[part]; k < p->panel_first[part + 1]; k++)
+    for (int32_t k = p->panel_first[subdomain]; k < p->panel_first[subdomain + 1]; k++)
         for (int32_t r = f->panels[k].rows; r < f->panels[k].rows + f->panels[k].below; r++) {
-            int64_t slot = (int64_t)p->rows[r] - f->size; /* the block may hold anything */
-            if (slot < 0 ? p->rows[r] != f->rows[r] || p->rows[r] >= p->column_first[part + 1]
-                         : slot < p->slot_first[part] || slot >= p->slot_first[part + 1])
+            int64_t slot = (int64_t)p->rows[r] - f->size; /* the array may contain any value */
+            if (slot < 0 ? p->rows[r] != f->rows[r] || p->rows[r] >= p->column_first[subdomain + 1]
+                         : slot < p->slot_first[subdomain] || slot >= p->slot_first[subdomain + 1])
                 return false;
         }
     return true;
@@ -265,31 +271,31 @@ bool sup_float_subdomains_check(const sup_float_factor *factor, const int32_t *i
 {
     const sup_float_factor *f = factor;
     if (ints == NULL || int_count < HEAD_COUNT || ints[HEAD_MAGIC] != MAGIC) return false;
-    if (ints[HEAD_PARTS] < 0 || ints[HEAD_SLOTS] < 0 || ints[HEAD_SIZE] != f->size || ints[HEAD_ROWS] != f->row_count ||
-        ints[HEAD_SLOTS] > INT32_MAX - f->size ||
-        ints_needed(ints[HEAD_PARTS], ints[HEAD_SLOTS], ints[HEAD_ROWS]) != int_count)
+    if (ints[HEAD_SUBDOMAINS] < 0 || ints[HEAD_SLOTS] < 0 || ints[HEAD_SIZE] != f->size ||
+        ints[HEAD_ROWS] != f->row_count || ints[HEAD_SLOTS] > INT32_MAX - f->size ||
+        ints_needed(ints[HEAD_SUBDOMAINS], ints[HEAD_SLOTS], ints[HEAD_ROWS]) != int_count)
         return false;
     sup_float_subdomains p = sup_float_subdomains_view(ints);
     int32_t panel = 0;
     int64_t value = 0;
-    if (p.panel_first[0] != 0 || p.slot_first[0] != 0 || p.slot_first[p.part_count] != p.slot_count) return false;
-    for (int32_t k = 0; k <= p.part_count; k++) {
+    if (p.panel_first[0] != 0 || p.slot_first[0] != 0 || p.slot_first[p.subdomain_count] != p.slot_count) return false;
+    for (int32_t k = 0; k <= p.subdomain_count; k++) {
         if (p.panel_first[k] < panel || p.panel_first[k] > f->panel_count) return false;
         for (; panel < p.panel_first[k]; panel++)
             value += panel_values(&f->panels[panel]);
         if (p.column_first[k] != (panel < f->panel_count ? f->panels[panel].first : f->size)) return false;
-        if (p.value_first[2 * k] < 0 || p.value_first[2 * k + 1] < 0 || value_place(p.value_first + 2 * k) != value)
+        if (p.value_first[2 * k] < 0 || p.value_first[2 * k + 1] < 0 || value_offset(p.value_first + 2 * k) != value)
             return false;
         if (k > 0 && (p.slot_first[k] < p.slot_first[k - 1] || p.slot_first[k] > p.slot_count)) return false;
     }
     for (int32_t s = 0; s < p.slot_count; s++)
-        if (p.slot_row[s] < p.column_first[p.part_count] || p.slot_row[s] >= f->size) return false;
-    for (int32_t k = 0; k < p.part_count; k++)
-        if (!part_valid(f, &p, k)) return false;
+        if (p.slot_row[s] < p.column_first[p.subdomain_count] || p.slot_row[s] >= f->size) return false;
+    for (int32_t k = 0; k < p.subdomain_count; k++)
+        if (!subdomain_valid(f, &p, k)) return false;
     return true;
 }
 
-/* Forward on panels [begin, end). Those that a marked row reaches pass its mark on, to the panel that their first row below is in. */
+/* Forward on panels [begin, end). Panels with a marked row pass the mark on to the panel of their first row below. */
 static void forward4(const sup_float_factor *f, bool marked, int32_t begin, int32_t end, const float *values, float *x)
 {
     const sup_linalg_kernels *kernels = sup_linalg_kernels_best();
@@ -309,7 +315,7 @@ static void forward4(const sup_float_factor *f, bool marked, int32_t begin, int3
     }
 }
 
-/* Backward; `end_values`: behind those of the last. */
+/* Backward; `end_values`: end of those of the last panel. */
 static void backward4(const sup_float_factor *f, bool marked, int32_t begin, int32_t end, const float *end_values,
                       float *x)
 {
@@ -321,41 +327,43 @@ static void backward4(const sup_float_factor *f, bool marked, int32_t begin, int
     }
 }
 
-void sup_float_subdomain_forward4(const sup_float_factor *factor, const sup_float_subdomains *parts, int32_t part, float *x)
+void sup_float_subdomain_forward4(const sup_float_factor *factor, const sup_float_subdomains *subdomains,
+                                  int32_t subdomain, float *x)
 {
     sup_float_factor own = *factor;
-    own.rows = parts->rows;
-    int32_t slots = parts->slot_first[part + 1] - parts->slot_first[part];
-    memset(x + ((int64_t)factor->size + parts->slot_first[part]) * 4, 0, (size_t)slots * 4 * sizeof(float));
-    forward4(&own, parts->marked, parts->panel_first[part], parts->panel_first[part + 1],
-             factor->values + value_place(parts->value_first + 2 * part), x);
+    own.rows = subdomains->rows;
+    int32_t slots = subdomains->slot_first[subdomain + 1] - subdomains->slot_first[subdomain];
+    memset(x + ((int64_t)factor->size + subdomains->slot_first[subdomain]) * 4, 0, (size_t)slots * 4 * sizeof(float));
+    forward4(&own, subdomains->marked, subdomains->panel_first[subdomain], subdomains->panel_first[subdomain + 1],
+             factor->values + value_offset(subdomains->value_first + 2 * subdomain), x);
 }
 
-void sup_float_separator_solve4(const sup_float_factor *factor, const sup_float_subdomains *parts, float *x)
+void sup_float_separator_solve4(const sup_float_factor *factor, const sup_float_subdomains *subdomains, float *x)
 {
     const float *slot = x + (int64_t)factor->size * 4;
-    int32_t top = parts->panel_first[parts->part_count];
-    for (int32_t s = 0; s < parts->slot_count; s++)
+    int32_t separator = subdomains->panel_first[subdomains->subdomain_count];
+    for (int32_t s = 0; s < subdomains->slot_count; s++)
         for (int32_t q = 0; q < 4; q++)
-            x[(int64_t)parts->slot_row[s] * 4 + q] += slot[(int64_t)s * 4 + q];
-    forward4(factor, parts->marked, top, factor->panel_count,
-             factor->values + value_place(parts->value_first + (int64_t)2 * parts->part_count), x);
-    backward4(factor, parts->marked, top, factor->panel_count, factor->values + factor->value_count, x);
+            x[(int64_t)subdomains->slot_row[s] * 4 + q] += slot[(int64_t)s * 4 + q];
+    forward4(factor, subdomains->marked, separator, factor->panel_count,
+             factor->values + value_offset(subdomains->value_first + (int64_t)2 * subdomains->subdomain_count), x);
+    backward4(factor, subdomains->marked, separator, factor->panel_count, factor->values + factor->value_count, x);
 }
 
-void sup_float_subdomain_backward4(const sup_float_factor *factor, const sup_float_subdomains *parts, int32_t part, float *x)
+void sup_float_subdomain_backward4(const sup_float_factor *factor, const sup_float_subdomains *subdomains,
+                                   int32_t subdomain, float *x)
 {
     sup_float_factor own = *factor;
-    own.rows = parts->rows;
-    for (int32_t s = parts->slot_first[part]; s < parts->slot_first[part + 1]; s++)
-        memcpy(x + ((int64_t)factor->size + s) * 4, x + (int64_t)parts->slot_row[s] * 4, 4 * sizeof(float));
-    backward4(&own, parts->marked, parts->panel_first[part], parts->panel_first[part + 1],
-              factor->values + value_place(parts->value_first + 2 * (part + 1)), x);
+    own.rows = subdomains->rows;
+    for (int32_t s = subdomains->slot_first[subdomain]; s < subdomains->slot_first[subdomain + 1]; s++)
+        memcpy(x + ((int64_t)factor->size + s) * 4, x + (int64_t)subdomains->slot_row[s] * 4, 4 * sizeof(float));
+    backward4(&own, subdomains->marked, subdomains->panel_first[subdomain], subdomains->panel_first[subdomain + 1],
+              factor->values + value_offset(subdomains->value_first + 2 * (subdomain + 1)), x);
 }
 
 typedef struct solve_work {
     const sup_float_factor *factor;
-    const sup_float_subdomains *parts;
+    const sup_float_subdomains *subdomains;
     float *x;
 } solve_work;
 
@@ -364,7 +372,7 @@ static void forward_parts(void *data, int32_t begin, int32_t end, int32_t worker
     const solve_work *work = data;
     SUP_UNUSED(worker);
     for (int32_t k = begin; k < end; k++)
-        sup_float_subdomain_forward4(work->factor, work->parts, k, work->x);
+        sup_float_subdomain_forward4(work->factor, work->subdomains, k, work->x);
 }
 
 static void backward_parts(void *data, int32_t begin, int32_t end, int32_t worker)
@@ -372,15 +380,15 @@ static void backward_parts(void *data, int32_t begin, int32_t end, int32_t worke
     const solve_work *work = data;
     SUP_UNUSED(worker);
     for (int32_t k = begin; k < end; k++)
-        sup_float_subdomain_backward4(work->factor, work->parts, k, work->x);
+        sup_float_subdomain_backward4(work->factor, work->subdomains, k, work->x);
 }
 
-void sup_float_subdomains_solve4(const sup_context *context, const sup_float_factor *factor, const sup_float_subdomains *parts,
-                            float *x)
+void sup_float_subdomains_solve4(const sup_context *context, const sup_float_factor *factor,
+                                 const sup_float_subdomains *subdomains, float *x)
 {
     sup_context resolved = sup_context_resolve(context);
-    solve_work work = {factor, parts, x};
-    sup_parallel(&resolved, parts->part_count, 1, forward_parts, &work);
-    sup_float_separator_solve4(factor, parts, x);
-    sup_parallel(&resolved, parts->part_count, 1, backward_parts, &work);
+    solve_work work = {factor, subdomains, x};
+    sup_parallel(&resolved, subdomains->subdomain_count, 1, forward_parts, &work);
+    sup_float_separator_solve4(factor, subdomains, x);
+    sup_parallel(&resolved, subdomains->subdomain_count, 1, backward_parts, &work);
 }

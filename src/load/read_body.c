@@ -90,12 +90,12 @@ static void read_masses(const body_reader *r)
     const sup_json *from = sup_json_get(r->root, "masses");
     r->body->masses = (sup_body_masses){.fat = number_of(from, "fat_kg"),
                                         .muscle = number_of(from, "muscle_kg"),
-                                        .fat_asked = number_of(from, "fat_asked_kg"),
-                                        .muscle_asked = number_of(from, "muscle_asked_kg"),
-                                        .fat_least = number_of(from, "fat_least_kg"),
-                                        .fat_most = number_of(from, "fat_most_kg"),
-                                        .muscle_least = number_of(from, "muscle_least_kg"),
-                                        .muscle_most = number_of(from, "muscle_most_kg"),
+                                        .fat_target = number_of(from, "fat_target_kg"),
+                                        .muscle_target = number_of(from, "muscle_target_kg"),
+                                        .fat_min = number_of(from, "fat_min_kg"),
+                                        .fat_max = number_of(from, "fat_max_kg"),
+                                        .muscle_min = number_of(from, "muscle_min_kg"),
+                                        .muscle_max = number_of(from, "muscle_max_kg"),
                                         .fat_layer = number_of(from, "fat_layer_l"),
                                         .muscle_layer = number_of(from, "muscle_layer_l"),
                                         .visceral = number_of(from, "visceral_kg"),
@@ -146,8 +146,8 @@ static sup_result read_layers(const body_reader *r)
         return sup_fail_memory(r->error, "a body");
     int32_t bone_first = c->skins[r->skin->skin].bone_first;
     for (int32_t v = 0; v < a->vertex_count; v++) {
-        int32_t holder = c->bone_holders != NULL ? c->bone_holders[r->skin->vertex_first + v] : -1;
-        a->bone_joint[v] = holder >= 0 ? holder - bone_first : -1;
+        int32_t attachment = c->bone_attachments != NULL ? c->bone_attachments[r->skin->vertex_first + v] : -1;
+        a->bone_joint[v] = attachment >= 0 ? attachment - bone_first : -1;
         a->influence_first[v + 1] = c->influence_first[r->skin->vertex_first + v + 1] - offset;
     }
     for (int32_t i = 0; i < influences; i++)
@@ -199,27 +199,27 @@ static sup_result read_details(const body_reader *r)
     sup_anatomy *a = &r->body->layers;
     int32_t count = c->primitive_count - 1;
     size_t organs = (size_t)count;
-    sup_result result = read_digits(r, "muscles", count, 2, &a->part_is_muscle);
+    sup_result result = read_digits(r, "muscles", count, 2, &a->organ_is_muscle);
     if (result != SUP_OK) return result;
-    a->part_count = count;
+    a->organ_count = count;
     a->detail_vertex_count = c->vertex_count - a->vertex_count;
     a->detail_triangle_count = c->triangle_count - a->triangle_count;
-    a->part_names = sup_arena_alloc(r->arena, organs + 1, sizeof *a->part_names);
-    a->part_joint = sup_arena_alloc(r->arena, organs + 1, sizeof(int32_t));
-    a->part_vertex = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
-    a->part_triangle = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
+    a->organ_names = sup_arena_alloc(r->arena, organs + 1, sizeof *a->organ_names);
+    a->organ_joint = sup_arena_alloc(r->arena, organs + 1, sizeof(int32_t));
+    a->organ_vertex = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
+    a->organ_triangle = sup_arena_alloc(r->arena, organs + 2, sizeof(int32_t));
     a->detail = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_vertex_count + 1, sizeof(double));
     a->detail_triangles = sup_arena_alloc(r->arena, 3 * (size_t)a->detail_triangle_count + 1, sizeof(int32_t));
-    if (a->part_names == NULL || a->part_joint == NULL || a->part_vertex == NULL || a->part_triangle == NULL ||
+    if (a->organ_names == NULL || a->organ_joint == NULL || a->organ_vertex == NULL || a->organ_triangle == NULL ||
         a->detail == NULL || a->detail_triangles == NULL)
         return sup_fail_memory(r->error, "a body");
     for (int32_t p = 0; p < count; p++) {
         const sup_primitive *primitive = &c->primitives[p + 1];
-        a->part_names[p] = sup_arena_string(r->arena, primitive->name);
-        if (a->part_names[p] == NULL) return sup_fail_memory(r->error, "a body");
-        a->part_joint[p] = joint_of(r, primitive->node);
-        a->part_vertex[p + 1] = primitive->vertex_first + primitive->vertex_count - a->vertex_count;
-        a->part_triangle[p + 1] = primitive->triangle_first + primitive->triangle_count - a->triangle_count;
+        a->organ_names[p] = sup_arena_string(r->arena, primitive->name);
+        if (a->organ_names[p] == NULL) return sup_fail_memory(r->error, "a body");
+        a->organ_joint[p] = joint_of(r, primitive->node);
+        a->organ_vertex[p + 1] = primitive->vertex_first + primitive->vertex_count - a->vertex_count;
+        a->organ_triangle[p + 1] = primitive->triangle_first + primitive->triangle_count - a->triangle_count;
         for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++)
             sup_point_set(a->detail, v - a->vertex_count,
                           sup_affine_point(r->world[primitive->node], sup_v3_load(c->positions + 3 * (size_t)v)));

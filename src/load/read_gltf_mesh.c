@@ -167,19 +167,19 @@ static sup_result read_holders(sup_gltf *g, const gltf_primitive *sources)
 {
     sup_character *c = g->character;
     const float *numbers = NULL;
-    sup_result result = read_attribute(g, sources, "_HOLDER", 1, &numbers);
+    sup_result result = read_attribute(g, sources, "_ATTACHMENT", 1, &numbers);
     if (result != SUP_OK || numbers == NULL) return result;
     int32_t *holders = sup_gltf_alloc(g, g->arena, (size_t)c->vertex_count, sizeof *holders);
     if (holders == NULL) return g->error->result;
     for (int32_t i = 0; i < c->primitive_count; i++) {
         const sup_primitive *primitive = &g->primitives[i];
-        bool has_holders = primitive->skin >= 0 && sup_json_get(sources[i].attributes, "_HOLDER") != NULL;
+        bool has_holders = primitive->skin >= 0 && sup_json_get(sources[i].attributes, "_ATTACHMENT") != NULL;
         for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++) {
             bool good = has_holders && numbers[v] >= 0.0f && numbers[v] < (float)c->skins[primitive->skin].bone_count;
             holders[v] = good ? c->skins[primitive->skin].bone_first + (int32_t)numbers[v] : -1;
         }
     }
-    c->bone_holders = holders;
+    c->bone_attachments = holders;
     return SUP_OK;
 }
 

@@ -340,14 +340,14 @@ static void add_layer(sup_glb_layout *layout, const sup_primitive *primitive, su
 static void add_holders(sup_glb_layout *layout, const sup_primitive *primitive, sup_json *attributes)
 {
     const sup_character *character = layout->character;
-    if (character->bone_holders == NULL || primitive->skin < 0) return;
+    if (character->bone_attachments == NULL || primitive->skin < 0) return;
     const sup_skin *skin = &character->skins[primitive->skin];
     float *numbers = allocate(layout, (size_t)primitive->vertex_count, sizeof *numbers);
     for (int32_t v = 0; numbers != NULL && v < primitive->vertex_count; v++) {
-        int32_t bone = character->bone_holders[primitive->vertex_first + v] - skin->bone_first;
+        int32_t bone = character->bone_attachments[primitive->vertex_first + v] - skin->bone_first;
         numbers[v] = bone >= 0 && bone < skin->bone_count ? (float)bone : -1.0f;
     }
-    if (numbers != NULL) set_attribute(layout, attributes, "_HOLDER", numbers, primitive, 1, false);
+    if (numbers != NULL) set_attribute(layout, attributes, "_ATTACHMENT", numbers, primitive, 1, false);
 }
 
 /* One target per slot of the mesh; zeros where the primitive has no such target. */

@@ -226,7 +226,7 @@ bool sup_scene_layers(const sup_context *context, const sup_scene_spec *spec, co
         write_layers(&w, muscle, bone, holders);
         character->muscle_positions = muscle;
         character->bone_positions = bone;
-        character->bone_holders = holders;
+        character->bone_attachments = holders;
     }
     sup_sculpture_destroy(w.bones);
     sup_sculpture_destroy(w.muscles);

@@ -1,6 +1,6 @@
-/* simulated_surface.h (internal) - the skin that is simulated: the body's own parts of a rig, decimated to a good size.
+/* simulated_surface.h (internal) - the simulated skin: the primitives of a rig with role `skin`, decimated to a target.
  *
- * Fine vertices are numbered as in the rig's welded skin; those of followers and props are not in the surface. */
+ * Vertices of followers and props are not part of the surface. */
 #ifndef SUP_SKIN_SIMULATED_SURFACE_H
 #define SUP_SKIN_SIMULATED_SURFACE_H
 
@@ -8,17 +8,17 @@
 #include "supple/rig.h"
 
 typedef struct sup_simulated_surface {
-    /* The body as the rig has it, without the vertices of other parts. */
+    /* Full resolution: the rig's welded skin without followers and props. */
     int32_t fine_count, fine_triangle_count;
     float *fine_positions;   /* [fine_count*3] */
     int32_t *fine_triangles; /* [fine_triangle_count*3] */
     int32_t *fine_source;    /* [fine_count] vertex of the rig's welded skin */
-    /* Some of its vertices, enough to measure distances on: all of them where there are not many. */
+    /* Intermediate resolution for geodesic distances: a subset of the fine vertices, or all of them in small meshes. */
     int32_t middle_count, middle_triangle_count;
     float *middle_positions;   /* [middle_count*3] */
     int32_t *middle_triangles; /* [middle_triangle_count*3] */
     int32_t *middle_fine;      /* [middle_count] fine vertex */
-    /* The part of those that is simulated. */
+    /* Simulated resolution: a subset of the middle vertices. */
     int32_t coarse_count, coarse_triangle_count;
     float *coarse_positions;   /* [coarse_count*3] */
     int32_t *coarse_triangles; /* [coarse_triangle_count*3] */
@@ -29,7 +29,8 @@ typedef struct sup_simulated_surface {
     float *influence_weight;
 } sup_simulated_surface;
 
-/* All memory is `arena`'s. About `vertex_target` vertices; a body that has hardly more keeps them all. */
+/* Allocates from `arena`. Decimates to about `vertex_target` vertices; a body with up to 1.25 times as many is not
+ * decimated. */
 sup_result sup_simulated_surface_create(const sup_context *context, const sup_rig *rig, int32_t vertex_target,
                                         sup_arena *arena, sup_simulated_surface *surface, sup_error *error);
 

@@ -1,4 +1,4 @@
-/* skin.c - the view of a skin model, the joints of a pose and the rare directions that floats cannot hold. */
+/* skin.c - view of a skin model, joint matrices of a pose, and repair of directions that overflow float. */
 #include "skin/skin.h"
 
 #include <float.h>
@@ -13,7 +13,7 @@ sup_skin_model sup_skin_open(const sup_model *model)
     sup_skin_model skin = {.vertex_count = sup_model_vertex_count(model)};
     skin.joint_count = (int32_t)sup_model_array_count(model, "joint_node");
     skin.window_count = (int32_t)sup_model_array_count(model, "window_first") - 1;
-    skin.block_count = (int32_t)sup_model_array_count(model, "joint_first") - 1;
+    skin.cluster_count = (int32_t)sup_model_array_count(model, "joint_first") - 1;
     skin.joint_node = array_of(model, "joint_node", SUP_ARRAY_INT32, -1);
     skin.joint_inverse_bind = array_of(model, "joint_inverse_bind", SUP_ARRAY_FLOAT, -1);
     skin.joint_centre = array_of(model, "joint_centre", SUP_ARRAY_FLOAT, -1);
@@ -38,7 +38,7 @@ sup_skin_model sup_skin_open(const sup_model *model)
     return skin;
 }
 
-/* Largest coordinate of a bind position after the pose's morph targets. */
+/* Largest coordinate of a bind position with the morph targets of the pose added. */
 static double morphed_extent(const sup_skin_model *skin, const float *morph_weights)
 {
     double extent = (double)skin->extent;
@@ -57,7 +57,7 @@ sup_affine sup_skin_joint(const sup_skin_model *skin, const sup_pose *pose, int3
 
 sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest, double reach)
 {
-    /* A product of joint and vertex has 4 terms, and is turned and added a few times more by dual quaternions. */
+    /* A product of joint and vertex has 4 terms; dual quaternions rotate and add a few more times. */
     double extent = fmax(morphed_extent(skin, pose->morph_weights), reach);
     return largest <= (double)SUP_SKIN_LIMIT && largest * extent <= (double)FLT_MAX / 256.0 ? SUP_OK : SUP_ERROR_DATA;
 }
@@ -69,7 +69,7 @@ static sup_vec3d apply(const float m[9], sup_vec3d v)
                   (double)m[6] * v.x + (double)m[7] * v.y + (double)m[8] * v.z);
 }
 
-/* Unit vector along `v`, however long it is; `default_value` when it has no direction. */
+/* Unit vector along `v` of any length; `default_value` when it has no direction. */
 static sup_vec3d direction(sup_vec3d v, sup_vec3d default_value)
 {
     double size = fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
@@ -77,23 +77,23 @@ static sup_vec3d direction(sup_vec3d v, sup_vec3d default_value)
     return sup_v3_unit_or(sup_v3(v.x / size, v.y / size, v.z / size), default_value);
 }
 
-static sup_vec3d mended_normal(const float m[9], const float normal[3])
+static sup_vec3d repaired_normal(const float m[9], const float normal[3])
 {
     sup_vec3d rows[3] = {sup_v3_load(m), sup_v3_load(m + 3), sup_v3_load(m + 6)}, n = sup_v3_load(normal);
     sup_vec3d c[3] = {sup_v3_cross(rows[1], rows[2]), sup_v3_cross(rows[2], rows[0]), sup_v3_cross(rows[0], rows[1])};
     double sign = sup_v3_dot(rows[0], c[0]) < 0.0 ? -1.0 : 1.0;
-    sup_vec3d turned = sup_v3_scale(sup_v3(sup_v3_dot(c[0], n), sup_v3_dot(c[1], n), sup_v3_dot(c[2], n)), sign);
-    return direction(turned, direction(n, sup_v3(0.0, 0.0, 1.0)));
+    sup_vec3d transformed = sup_v3_scale(sup_v3(sup_v3_dot(c[0], n), sup_v3_dot(c[1], n), sup_v3_dot(c[2], n)), sign);
+    return direction(transformed, direction(n, sup_v3(0.0, 0.0, 1.0)));
 }
 
 void sup_skin_repair_normal(const float matrix[9], const float normal[3], float out[3])
 {
-    sup_v3_store(out, mended_normal(matrix, normal));
+    sup_v3_store(out, repaired_normal(matrix, normal));
 }
 
 void sup_skin_repair_tangent(const float matrix[9], const float normal[3], const float tangent[3], float out[3])
 {
-    sup_vec3d n = mended_normal(matrix, normal);
+    sup_vec3d n = repaired_normal(matrix, normal);
     sup_vec3d axis = fabs(n.x) < 0.6 ? sup_v3(1.0, 0.0, 0.0) : sup_v3(0.0, 1.0, 0.0);
     sup_v3_store(out, direction(apply(matrix, sup_v3_load(tangent)), direction(sup_v3_cross(n, axis), axis)));
 }

@@ -1,4 +1,4 @@
-/* skin_bind.c - the vertices of a rig into windows, blocks and lanes. */
+/* skin_bind.c - sorts the vertices of a rig into windows, clusters and lanes. */
 #include "bind/model.h"
 #include "math/affine.h"
 #include "skin/skin_bind.h"
@@ -8,7 +8,8 @@ static sup_result bad_rig(sup_error *error, int32_t vertex, const char *what)
     return sup_fail(error, SUP_ERROR_DATA, "skin.rig", "", "Vertex %d of the rig %s.", vertex, what);
 }
 
-/* The influences of a vertex into list[], strongest first and then by joint, each joint once, weights that sum to 1. */
+/* Writes the influences of a vertex to list[]: strongest first, then by joint, each joint once, weights sum to 1.
+ * Returns their count, or -1 for invalid influences. */
 static int32_t clean_influences(const sup_rig *rig, int32_t vertex, sup_skin_influence *list)
 {
     int32_t count = 0;
@@ -60,8 +61,8 @@ static sup_result gather_influences(const sup_rig *rig, sup_skin_builder *b, sup
     return SUP_OK;
 }
 
-/* Gives the last weight of a lane what the others leave of one, so that the sum, taken in float from the first slot to
- * the last as the kernels do, is exactly one: joints that stand still then leave the skin where it is, to the bit. */
+/* Adjusts the last weight of a lane so that the float sum from the first slot to the last, the order of the kernels, is
+ * exactly one. Joints in the bind pose then reproduce the bind positions bit for bit. */
 static void make_sum_exact(float *weights, int32_t slots)
 {
     for (int32_t last = slots - 1; last >= 0; last--) {
@@ -74,25 +75,25 @@ static void make_sum_exact(float *weights, int32_t slots)
     }
 }
 
-/* Appends a block of lane_count vertices; lanes beyond them repeat the last. joints is NULL where lanes do not share. */
-static bool emit_block(sup_skin_builder *b, int32_t window, const int32_t *vertices, int32_t lane_count,
-                       const uint16_t *joints, int32_t slots)
+/* Appends a cluster of lane_count vertices; unused lanes repeat the last one. joints is NULL for a list per lane. */
+static bool emit_cluster(sup_skin_builder *b, int32_t window, const int32_t *vertices, int32_t lane_count,
+                         const uint16_t *joints, int32_t slots)
 {
     const sup_allocator *allocator = b->allocator;
     int32_t joint_count = joints != NULL ? slots : slots * SUP_SKIN_CLUSTER;
     int32_t *joint_first = sup_array_push(allocator, &b->joint_first, 1);
     int32_t *weight_first = sup_array_push(allocator, &b->weight_first, 1);
-    uint16_t *block_joints = sup_array_push(allocator, &b->joints, (size_t)joint_count);
+    uint16_t *cluster_joints = sup_array_push(allocator, &b->joints, (size_t)joint_count);
     float *weights = sup_array_push(allocator, &b->weights, (size_t)slots * SUP_SKIN_CLUSTER);
     unsigned char *strongest = sup_array_push(allocator, &b->strongest, SUP_SKIN_CLUSTER);
     uint16_t *vertex = sup_array_push(allocator, &b->vertex, SUP_SKIN_CLUSTER);
-    if (joint_first == NULL || weight_first == NULL || block_joints == NULL || weights == NULL || strongest == NULL ||
+    if (joint_first == NULL || weight_first == NULL || cluster_joints == NULL || weights == NULL || strongest == NULL ||
         vertex == NULL || b->weights.count > INT32_MAX || b->joints.count > INT32_MAX)
         return false;
-    *joint_first = (int32_t)b->joints.count; /* of the next block: the first entry is zero */
+    *joint_first = (int32_t)b->joints.count; /* start of the next cluster; entry 0 is zero */
     *weight_first = (int32_t)b->weights.count;
     memset(weights, 0, (size_t)slots * SUP_SKIN_CLUSTER * sizeof *weights);
-    if (joints != NULL) memcpy(block_joints, joints, (size_t)slots * sizeof *joints);
+    if (joints != NULL) memcpy(cluster_joints, joints, (size_t)slots * sizeof *joints);
     for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane++) {
         int32_t v = vertices[lane < lane_count ? lane : lane_count - 1];
         const sup_skin_influence *list = b->influences + b->first[v];
@@ -102,7 +103,7 @@ static bool emit_block(sup_skin_builder *b, int32_t window, const int32_t *verti
         for (int32_t i = 0; i < slots; i++) {
             int32_t slot = i;
             if (joints == NULL)
-                block_joints[i * SUP_SKIN_CLUSTER + lane] = (uint16_t)list[i < count ? i : 0].joint;
+                cluster_joints[i * SUP_SKIN_CLUSTER + lane] = (uint16_t)list[i < count ? i : 0].joint;
             else if (i < count)
                 for (slot = 0; joints[slot] != list[i].joint;)
                     slot++;
@@ -115,66 +116,67 @@ static bool emit_block(sup_skin_builder *b, int32_t window, const int32_t *verti
     return true;
 }
 
-/* joints[count] united with the joints of a vertex, both rising, into `out`; its length, or -1 beyond `limit`. */
-static int32_t unite(const sup_skin_builder *b, const uint16_t *joints, int32_t count, int32_t vertex, int32_t limit,
-                     uint16_t *out)
+/* Union of joints[count] and the joints of a vertex, all ascending, to `out`. Returns its length, or -1 beyond
+ * `limit`. */
+static int32_t merge_joints(const sup_skin_builder *b, const uint16_t *joints, int32_t count, int32_t vertex,
+                            int32_t limit, uint16_t *out)
 {
     const uint16_t *other = b->sorted + b->first[vertex];
     int32_t other_count = b->first[vertex + 1] - b->first[vertex], i = 0, k = 0, size = 0;
     while (i < count || k < other_count) {
         if (size == limit) return -1;
-        bool take_mine = k == other_count || (i < count && joints[i] <= other[k]);
+        bool from_joints = k == other_count || (i < count && joints[i] <= other[k]);
         if (i < count && k < other_count && joints[i] == other[k]) k++;
-        out[size++] = take_mine ? joints[i++] : other[k++];
+        out[size++] = from_joints ? joints[i++] : other[k++];
     }
     return size;
 }
 
-/* How many joints a block may share: beyond twice what its vertices have, a list per lane is faster. */
+/* Maximum number of shared joints of a cluster: beyond twice the influences of a vertex, a list per lane is faster. */
 static int32_t shared_limit(int32_t influence_count)
 {
     int32_t limit = influence_count < 2 ? 4 : 2 * influence_count;
     return limit < SUP_SKIN_SHARED ? limit : SUP_SKIN_SHARED;
 }
 
-typedef struct shared_block {
-    int32_t rest_index[SUP_SKIN_CLUSTER]; /* into the rest list */
+typedef struct shared_cluster {
+    int32_t rest_index[SUP_SKIN_CLUSTER]; /* indices into the list of remaining vertices */
     int32_t lanes;
     uint16_t joints[SUP_SKIN_SHARED];
     int32_t joint_count;
-} shared_block;
+} shared_cluster;
 
-/* Grows a block from the first vertex of the rest, always taking the vertex that adds the fewest joints among the
- * next few. */
-static shared_block grow_block(const sup_skin_builder *b, const int32_t *rest, int32_t rest_count)
+/* Grows a cluster from the first remaining vertex; greedily adds the vertex that needs the fewest new joints among the
+ * next CANDIDATES. */
+static shared_cluster grow_cluster(const sup_skin_builder *b, const int32_t *rest, int32_t rest_count)
 {
-    enum { LOOK_AHEAD = 48 };
-    shared_block block = {.lanes = 0};
-    bool taken[LOOK_AHEAD] = {false};
-    int32_t near_count = rest_count < LOOK_AHEAD ? rest_count : LOOK_AHEAD, most = 0;
-    while (block.lanes < SUP_SKIN_CLUSTER) {
+    enum { CANDIDATES = 48 };
+    shared_cluster cluster = {.lanes = 0};
+    bool used[CANDIDATES] = {false};
+    int32_t near_count = rest_count < CANDIDATES ? rest_count : CANDIDATES, max_count = 0;
+    while (cluster.lanes < SUP_SKIN_CLUSTER) {
         int32_t best = -1, best_size = SUP_SKIN_SHARED + 1;
         uint16_t joints[SUP_SKIN_SHARED];
-        for (int32_t i = 0; i < near_count && best_size > block.joint_count; i++) {
+        for (int32_t i = 0; i < near_count && best_size > cluster.joint_count; i++) {
             int32_t count = b->first[rest[i] + 1] - b->first[rest[i]];
-            if (taken[i]) continue;
-            int32_t size =
-                unite(b, block.joints, block.joint_count, rest[i], shared_limit(count > most ? count : most), joints);
+            if (used[i]) continue;
+            int32_t size = merge_joints(b, cluster.joints, cluster.joint_count, rest[i],
+                                        shared_limit(count > max_count ? count : max_count), joints);
             if (size >= 0 && size < best_size) {
                 best = i;
                 best_size = size;
             }
-            if (block.lanes == 0) break; /* starts with the first */
+            if (cluster.lanes == 0) break; /* always starts with the first vertex */
         }
         if (best < 0) break;
         int32_t count = b->first[rest[best] + 1] - b->first[rest[best]];
-        most = count > most ? count : most;
-        block.joint_count = unite(b, block.joints, block.joint_count, rest[best], SUP_SKIN_SHARED, joints);
-        memcpy(block.joints, joints, sizeof joints);
-        block.rest_index[block.lanes++] = best;
-        taken[best] = true;
+        max_count = count > max_count ? count : max_count;
+        cluster.joint_count = merge_joints(b, cluster.joints, cluster.joint_count, rest[best], SUP_SKIN_SHARED, joints);
+        memcpy(cluster.joints, joints, sizeof joints);
+        cluster.rest_index[cluster.lanes++] = best;
+        used[best] = true;
     }
-    return block;
+    return cluster;
 }
 
 static void sort_int32(int32_t *values, int32_t count)
@@ -187,8 +189,8 @@ static void sort_int32(int32_t *values, int32_t count)
     }
 }
 
-/* Takes the vertices at the rising indices[count] out of the rest list, into vertices[]. */
-static int32_t take_out(int32_t *rest, int32_t rest_count, const int32_t *indices, int32_t count, int32_t *vertices)
+/* Moves the vertices at the ascending indices[count] from the list `rest` to vertices[]; returns the new length. */
+static int32_t remove_at(int32_t *rest, int32_t rest_count, const int32_t *indices, int32_t count, int32_t *vertices)
 {
     int32_t kept = indices[0], next = 0;
     for (int32_t i = indices[0]; i < rest_count; i++) {
@@ -200,31 +202,31 @@ static int32_t take_out(int32_t *rest, int32_t rest_count, const int32_t *indice
     return kept;
 }
 
-/* Blocks for vertices that are not enough of one kind: shared where neighbours are alike, else a list per lane. */
+/* Clusters of vertices with different joints: shared joints where enough are in common, else a list per lane. */
 static bool emit_rest(sup_skin_builder *b, int32_t window, int32_t *rest, int32_t rest_count)
 {
     while (rest_count > 0) {
         int32_t vertices[SUP_SKIN_CLUSTER];
-        shared_block block = grow_block(b, rest, rest_count);
-        bool shared = block.lanes >= SUP_SKIN_CLUSTER * 3 / 4 || (block.lanes == rest_count && block.lanes > 0);
-        int32_t lanes = shared ? block.lanes : (rest_count < SUP_SKIN_CLUSTER ? rest_count : SUP_SKIN_CLUSTER);
-        int32_t slots = block.joint_count;
+        shared_cluster cluster = grow_cluster(b, rest, rest_count);
+        bool shared = cluster.lanes >= SUP_SKIN_CLUSTER * 3 / 4 || (cluster.lanes == rest_count && cluster.lanes > 0);
+        int32_t lanes = shared ? cluster.lanes : (rest_count < SUP_SKIN_CLUSTER ? rest_count : SUP_SKIN_CLUSTER);
+        int32_t slots = cluster.joint_count;
         if (!shared)
             for (int32_t i = slots = 0; i < lanes; i++) {
                 int32_t count = b->first[rest[i] + 1] - b->first[rest[i]];
                 slots = count > slots ? count : slots;
-                block.rest_index[i] = i;
+                cluster.rest_index[i] = i;
             }
-        sort_int32(block.rest_index, lanes);
-        rest_count = take_out(rest, rest_count, block.rest_index, lanes, vertices);
+        sort_int32(cluster.rest_index, lanes);
+        rest_count = remove_at(rest, rest_count, cluster.rest_index, lanes, vertices);
         sort_int32(vertices, lanes);
-        if (!emit_block(b, window, vertices, lanes, shared ? block.joints : NULL, slots)) return false;
+        if (!emit_cluster(b, window, vertices, lanes, shared ? cluster.joints : NULL, slots)) return false;
     }
     return true;
 }
 
-/* By number of joints, then joints, then vertex. */
-static bool comes_before(const sup_skin_builder *b, int32_t v, int32_t w)
+/* Order by number of joints, then joints, then vertex. */
+static bool is_before(const sup_skin_builder *b, int32_t v, int32_t w)
 {
     int32_t count = b->first[v + 1] - b->first[v], other = b->first[w + 1] - b->first[w];
     if (count != other) return count < other;
@@ -242,8 +244,8 @@ static void sort_vertices(const sup_skin_builder *b, int32_t *vertices, int32_t 
             int32_t end = begin + 2 * width < count ? begin + 2 * width : count;
             int32_t i = begin, k = middle;
             for (int32_t to = begin; to < end; to++) {
-                bool left = k == end || (i < middle && !comes_before(b, vertices[k], vertices[i]));
-                spare[to] = left ? vertices[i++] : vertices[k++];
+                bool take_first = k == end || (i < middle && !is_before(b, vertices[k], vertices[i]));
+                spare[to] = take_first ? vertices[i++] : vertices[k++];
             }
         }
         memcpy(vertices, spare, (size_t)count * sizeof *vertices);
@@ -257,7 +259,7 @@ static bool same_joints(const sup_skin_builder *b, int32_t v, int32_t w)
            memcmp(b->sorted + b->first[v], b->sorted + b->first[w], (size_t)count * sizeof *b->sorted) == 0;
 }
 
-/* Sorts the vertices of a window, makes full blocks of equal ones and leaves the others to emit_rest. */
+/* Sorts the vertices of a window, emits full clusters of vertices with equal joints, and the others with emit_rest. */
 static bool emit_window(sup_skin_builder *b, int32_t window, int32_t vertex_count)
 {
     int32_t vertices[SUP_SKIN_WINDOW], spare[SUP_SKIN_WINDOW] = {0}, rest_count = 0;
@@ -271,7 +273,8 @@ static bool emit_window(sup_skin_builder *b, int32_t window, int32_t vertex_coun
         for (end = run + 1; end < count && same_joints(b, v, vertices[end]);)
             end++;
         for (; slots <= SUP_SKIN_SHARED && end - from >= SUP_SKIN_CLUSTER; from += SUP_SKIN_CLUSTER)
-            if (!emit_block(b, window, vertices + from, SUP_SKIN_CLUSTER, b->sorted + b->first[v], slots)) return false;
+            if (!emit_cluster(b, window, vertices + from, SUP_SKIN_CLUSTER, b->sorted + b->first[v], slots))
+                return false;
         for (; from < end; from++)
             spare[rest_count++] = vertices[from];
     }
@@ -282,20 +285,20 @@ static sup_result emit_windows(const sup_bind_input *input, sup_skin_builder *b,
 {
     int32_t *zero[2] = {sup_array_push(b->allocator, &b->joint_first, 1),
                         sup_array_push(b->allocator, &b->weight_first, 1)};
-    if (zero[0] == NULL || zero[1] == NULL) return sup_fail_memory(error, "the blocks of the skin");
+    if (zero[0] == NULL || zero[1] == NULL) return sup_fail_memory(error, "the clusters of the skin");
     *zero[0] = *zero[1] = 0;
     for (int32_t window = 0; window < b->window_count; window++) {
         b->window_first[window] = (int32_t)(b->vertex.count / SUP_SKIN_CLUSTER);
         float fraction = (float)window / (float)b->window_count;
         sup_result result = sup_bind_report_progress(input, fraction, "sorting vertices by joints", error);
         if (result != SUP_OK) return result;
-        if (!emit_window(b, window, input->rig->vertex_count)) return sup_fail_memory(error, "the blocks of the skin");
+        if (!emit_window(b, window, input->rig->vertex_count))
+            return sup_fail_memory(error, "the clusters of the skin");
     }
     b->window_first[b->window_count] = (int32_t)(b->vertex.count / SUP_SKIN_CLUSTER);
     return SUP_OK;
 }
 
-/* Vertex of a lane. */
 static int32_t lane_vertex(const sup_skin_builder *b, int32_t window, int32_t slot)
 {
     return window * SUP_SKIN_WINDOW + ((const uint16_t *)(const void *)b->vertex.data)[slot];
@@ -307,7 +310,7 @@ static sup_vec3d any_perpendicular(sup_vec3d normal)
     return sup_v3_unit_or(sup_v3_cross(normal, axis), sup_v3(1.0, 0.0, 0.0));
 }
 
-/* One lane of positions, normals and tangents; false where a number cannot be used. */
+/* Fills one lane of positions, normals and tangents; false when a number is not finite or too large. */
 static bool fill_lane(const sup_rig *rig, int32_t v, int32_t slot, sup_skin_arrays *arrays)
 {
     int64_t at = (int64_t)(slot / SUP_SKIN_CLUSTER) * SUP_SKIN_CHANNEL + slot % SUP_SKIN_CLUSTER;
@@ -333,13 +336,13 @@ static bool fill_lane(const sup_rig *rig, int32_t v, int32_t slot, sup_skin_arra
 static sup_result add_vertices(const sup_rig *rig, const sup_skin_builder *b, sup_model_builder *builder,
                                sup_error *error)
 {
-    int64_t blocks = b->window_first[b->window_count];
-    sup_skin_arrays arrays = {.positions =
-                                  sup_model_add(builder, "positions", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CHANNEL),
-                              .normals = sup_model_add(builder, "normals", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CHANNEL),
-                              .extent = sup_model_add(builder, "extent", SUP_ARRAY_FLOAT, 1)};
+    int64_t clusters = b->window_first[b->window_count];
+    sup_skin_arrays arrays = {
+        .positions = sup_model_add(builder, "positions", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CHANNEL),
+        .normals = sup_model_add(builder, "normals", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CHANNEL),
+        .extent = sup_model_add(builder, "extent", SUP_ARRAY_FLOAT, 1)};
     if (rig->tangents != NULL)
-        arrays.tangents = sup_model_add(builder, "tangents", SUP_ARRAY_FLOAT, blocks * SUP_SKIN_CLUSTER * 4);
+        arrays.tangents = sup_model_add(builder, "tangents", SUP_ARRAY_FLOAT, clusters * SUP_SKIN_CLUSTER * 4);
     if (arrays.positions == NULL || arrays.normals == NULL || arrays.extent == NULL ||
         (rig->tangents != NULL && arrays.tangents == NULL))
         return sup_fail_memory(error, "the vertices of the skin");
@@ -380,7 +383,7 @@ static bool copy_array(sup_model_builder *builder, const char *name, sup_array_t
     return to != NULL;
 }
 
-static sup_result add_blocks(const sup_skin_builder *b, sup_model_builder *builder, sup_error *error)
+static sup_result add_clusters(const sup_skin_builder *b, sup_model_builder *builder, sup_error *error)
 {
     sup_array windows = {(unsigned char *)(void *)b->window_first, (size_t)b->window_count + 1, 0, sizeof(int32_t)};
     bool ok = copy_array(builder, "window_first", SUP_ARRAY_INT32, &windows) &&
@@ -390,7 +393,7 @@ static sup_result add_blocks(const sup_skin_builder *b, sup_model_builder *build
               copy_array(builder, "weights", SUP_ARRAY_FLOAT, &b->weights) &&
               copy_array(builder, "strongest", SUP_ARRAY_BYTE, &b->strongest) &&
               copy_array(builder, "vertex", SUP_ARRAY_UINT16, &b->vertex);
-    return ok ? SUP_OK : sup_fail_memory(error, "the blocks of the skin");
+    return ok ? SUP_OK : sup_fail_memory(error, "the clusters of the skin");
 }
 
 static bool begin(const sup_rig *rig, sup_skin_builder *b)
@@ -421,7 +424,7 @@ sup_result sup_skin_bind(const sup_bind_input *input, sup_model_builder *builder
     const sup_rig *rig = input->rig;
     if (rig->joint_count > UINT16_MAX)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "skin.joints", "",
-                        "The rig has %d joints; at most %d can be skinned.", rig->joint_count, UINT16_MAX);
+                        "The rig has %d joints; at most %d are supported.", rig->joint_count, UINT16_MAX);
     if (rig->vertex_count < 1 || rig->joint_count < 1 || rig->influence_first[0] != 0)
         return sup_fail(error, SUP_ERROR_DATA, "skin.rig", "",
                         "The rig has no vertices or no joints: nothing to skin.");
@@ -431,7 +434,7 @@ sup_result sup_skin_bind(const sup_bind_input *input, sup_model_builder *builder
     if (result == SUP_OK) result = gather_influences(rig, &b, error);
     if (result == SUP_OK) result = emit_windows(input, &b, error);
     if (result == SUP_OK) result = add_joints(rig, builder, error);
-    if (result == SUP_OK) result = add_blocks(&b, builder, error);
+    if (result == SUP_OK) result = add_clusters(&b, builder, error);
     if (result == SUP_OK) result = add_vertices(rig, &b, builder, error);
     if (result == SUP_OK) result = sup_skin_add_morphs(rig, &b, builder, error);
     end(&b);

@@ -1,7 +1,8 @@
-/* skin_kernel.h (internal) - lane code that the kernels of the classic methods share; included by their _kernel.h.
+/* skin_kernel.h (internal) - SIMD code shared by the linear and dualquat kernels; included by their _kernel.h.
  *
- * A kernel blends the joints of SUP_LANES vertices into a matrix of lanes, m[12] in rows, and hands it to move_lanes,
- * which moves what is asked for. What is asked for is a constant in the loops: skin_outputs says which loop to take. */
+ * A kernel blends the joints of SUP_LANES vertices into one matrix per lane, m[12] row-major, and passes it to
+ * move_lanes, which writes the requested outputs. The set of outputs is a compile-time constant in the loops:
+ * skin_outputs selects the loop. */
 #ifndef SUP_SKIN_SKIN_KERNEL_H
 #define SUP_SKIN_SKIN_KERNEL_H
 
@@ -10,10 +11,10 @@
 
 #define SUP_INLINE static inline __attribute__((always_inline))
 
-/* What a step writes; any of them and any sum. */
+/* Outputs of a step; a bit mask. */
 enum { OUT_POSITIONS = 1, OUT_NORMALS = 2, OUT_TANGENTS = 4 };
 
-#ifdef SUPPLE_SMALL /* a page asks for none */
+#ifdef SUPPLE_SMALL /* web builds need no tangents */
 enum { HAS_TANGENTS = 0 };
 #else
 enum { HAS_TANGENTS = 1 };
@@ -25,27 +26,27 @@ SUP_INLINE int32_t skin_outputs(const sup_skin_out *out)
            (HAS_TANGENTS && out->tangents != NULL ? OUT_TANGENTS : 0);
 }
 
-/* The joints of a block. */
-typedef struct block_view {
-    bool shared; /* all lanes have the joints joints[0..slots) */
+/* Joints and weights of a cluster. */
+typedef struct cluster_view {
+    bool shared; /* all lanes use joints[0..slots) */
     int32_t slots;
     const uint16_t *joints; /* [slots], or [slots*16] when not shared */
     const float *weights;   /* [slots*16] */
-} block_view;
+} cluster_view;
 
-SUP_INLINE block_view view_block(const sup_skin_model *skin, int32_t block)
+SUP_INLINE cluster_view view_cluster(const sup_skin_model *skin, int32_t cluster)
 {
-    int32_t slots = (skin->weight_first[block + 1] - skin->weight_first[block]) / SUP_SKIN_CLUSTER;
-    int32_t joints = skin->joint_first[block + 1] - skin->joint_first[block];
-    block_view view = {joints == slots, slots, skin->joints + skin->joint_first[block],
-                       skin->weights + skin->weight_first[block]};
+    int32_t slots = (skin->weight_first[cluster + 1] - skin->weight_first[cluster]) / SUP_SKIN_CLUSTER;
+    int32_t joints = skin->joint_first[cluster + 1] - skin->joint_first[cluster];
+    cluster_view view = {joints == slots, slots, skin->joints + skin->joint_first[cluster],
+                         skin->weights + skin->weight_first[cluster]};
     return view;
 }
 
-/* The same block with all weight on the strongest influence of each lane; `weights` is [SUP_SKIN_SHARED*16]. */
-static block_view view_rigid(const sup_skin_model *skin, int32_t block, block_view view, float *weights)
+/* The same cluster with all weight on the strongest influence of each lane; fills `weights` [SUP_SKIN_SHARED*16]. */
+static cluster_view view_rigid(const sup_skin_model *skin, int32_t cluster, cluster_view view, float *weights)
 {
-    const unsigned char *strongest = skin->strongest + (int64_t)block * SUP_SKIN_CLUSTER;
+    const unsigned char *strongest = skin->strongest + (int64_t)cluster * SUP_SKIN_CLUSTER;
     if (!view.shared) view.slots = 1; /* the strongest is the first */
     for (int32_t slot = 0; slot < view.slots; slot++)
         for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane++)
@@ -54,8 +55,8 @@ static block_view view_rigid(const sup_skin_model *skin, int32_t block, block_vi
     return view;
 }
 
-/* sum_k weight_k * palette[joint_k] for the lanes from `lane` on, 12 numbers a joint. */
-SUP_INLINE void blend_shared(const block_view *view, int32_t lane, const float *palette, sup_wide m[12])
+/* sum_k weight_k * palette[joint_k] for SUP_LANES lanes from `lane` on, 12 floats per joint. */
+SUP_INLINE void blend_shared(const cluster_view *view, int32_t lane, const float *palette, sup_wide m[12])
 {
     sup_wide weight = sup_wide_load(view->weights + lane);
     const float *joint = palette + (size_t)view->joints[0] * 12;
@@ -69,9 +70,9 @@ SUP_INLINE void blend_shared(const block_view *view, int32_t lane, const float *
     }
 }
 
-/* The same where each lane has joints of its own. Out of line: rare, and large. */
-static __attribute__((noinline)) void blend_apart(const block_view *view, int32_t lane, const float *palette,
-                                                  sup_wide m[12])
+/* The same where each lane has its own joints. Not inlined: rare and large. */
+static __attribute__((noinline)) void blend_per_lane(const cluster_view *view, int32_t lane, const float *palette,
+                                                     sup_wide m[12])
 {
     float columns[12][SUP_LANES];
     for (int32_t k = 0; k < SUP_LANES; k++) {
@@ -115,17 +116,17 @@ SUP_INLINE void transform3(const sup_wide m[12], const sup_wide v[3], sup_wide o
         out[r] = sup_wide_fma(m[4 * r + 2], v[2], sup_wide_fma(m[4 * r + 1], v[1], m[4 * r] * v[0]));
 }
 
-/* Where the lanes' bind directions are and where the turned ones go. */
-typedef struct lane_group {
-    const float *normals, *tangents; /* x, y, z, SUP_SKIN_CLUSTER apart; tangents may be NULL */
+/* Inputs and outputs of the directions of SUP_LANES lanes. */
+typedef struct lane_arrays {
+    const float *normals, *tangents; /* x, y, z with stride SUP_SKIN_CLUSTER; tangents may be NULL */
     const uint16_t *vertex;
     char *first; /* output of the first vertex of the window */
     size_t stride;
-    bool tangent; /* tangents are asked for, not normals */
-} lane_group;
+    bool tangent; /* write tangents instead of normals */
+} lane_arrays;
 
-/* Lanes whose length floats cannot square, one by one. */
-static __attribute__((noinline, cold)) void mend_lanes(const lane_group *group, sup_mask safe, const sup_wide m[12])
+/* Recomputes lanes whose squared length overflows or underflows. */
+static __attribute__((noinline, cold)) void repair_lanes(const lane_arrays *arrays, sup_mask safe, const sup_wide m[12])
 {
     float rows[9][SUP_LANES];
     for (int32_t i = 0; i < 9; i++)
@@ -136,11 +137,11 @@ static __attribute__((noinline, cold)) void mend_lanes(const lane_group *group, 
         for (int32_t i = 0; i < 9; i++)
             matrix[i] = rows[i][k];
         for (int32_t i = 0; i < 3; i++) {
-            normal[i] = group->normals[i * SUP_SKIN_CLUSTER + k];
-            if (group->tangent) tangent[i] = group->tangents[i * SUP_SKIN_CLUSTER + k];
+            normal[i] = arrays->normals[i * SUP_SKIN_CLUSTER + k];
+            if (arrays->tangent) tangent[i] = arrays->tangents[i * SUP_SKIN_CLUSTER + k];
         }
-        float *to = (float *)(void *)(group->first + group->vertex[k] * group->stride);
-        if (group->tangent)
+        float *to = (float *)(void *)(arrays->first + arrays->vertex[k] * arrays->stride);
+        if (arrays->tangent)
             sup_skin_repair_tangent(matrix, normal, tangent, to);
         else
             sup_skin_repair_normal(matrix, normal, to);
@@ -148,24 +149,26 @@ static __attribute__((noinline, cold)) void mend_lanes(const lane_group *group, 
 }
 
 /* Stores the directions d at unit length, times `sign`. */
-SUP_INLINE void store_directions(const lane_group *group, const sup_wide m[12], const sup_wide d[3], sup_wide sign)
+SUP_INLINE void store_directions(const lane_arrays *arrays, const sup_wide m[12], const sup_wide d[3], sup_wide sign)
 {
     sup_wide square = dot3(d, d), scale = sign / sup_wide_sqrt(square);
     sup_mask safe =
         sup_mask_and(sup_wide_less(sup_wide_splat(1e-30f), square), sup_wide_less(square, sup_wide_splat(1e30f)));
-    sup_wide_scatter3(group->first, group->stride, group->vertex, d[0] * scale, d[1] * scale, d[2] * scale);
+    sup_wide_scatter3(arrays->first, arrays->stride, arrays->vertex, d[0] * scale, d[1] * scale, d[2] * scale);
     if (__builtin_expect(!sup_mask_all(safe), 0)) {
         sup_wide copy[12]; /* m itself stays in registers */
         for (int32_t i = 0; i < 12; i++)
             copy[i] = m[i];
-        lane_group cold = *group;
-        mend_lanes(&cold, safe, copy);
+        lane_arrays cold = *arrays;
+        repair_lanes(&cold, safe, copy);
     }
 }
 
-/* Normals by the inverse transpose up to length, which is the cofactors with the sign of the determinant, so that they
- * stay upright on a skin under shear and uneven scale; *sign is that of the determinant. A rotation is its own. */
-SUP_INLINE void turn_normal(const sup_wide m[12], bool rotation, const sup_wide n[3], sup_wide out[3], sup_wide *sign)
+/* Transforms normals by the inverse transpose up to scale: the cofactor matrix with the sign of the determinant.
+ * Normals stay perpendicular to the skin under shear and non-uniform scale. *sign is that of the determinant. A
+ * rotation is its own inverse transpose. */
+SUP_INLINE void transform_normal(const sup_wide m[12], bool rotation, const sup_wide n[3], sup_wide out[3],
+                                 sup_wide *sign)
 {
     *sign = sup_wide_splat(1.0f);
     if (rotation) {
@@ -194,45 +197,46 @@ SUP_INLINE void move_positions(const sup_skin_window *work, const float *from, c
     sup_wide_scatter3(first, stride, vertex, moved[0], moved[1], moved[2]);
 }
 
-SUP_INLINE void move_tangents(const sup_skin_window *work, lane_group group, const sup_wide m[12], sup_wide sign)
+SUP_INLINE void move_tangents(const sup_skin_window *work, lane_arrays arrays, const sup_wide m[12], sup_wide sign)
 {
-    sup_wide tangent[3], turned[3];
-    float hands[SUP_LANES];
-    group.stride = work->out.tangent_stride;
-    group.first = (char *)work->out.tangents + (size_t)work->window * SUP_SKIN_WINDOW * group.stride;
-    group.tangent = true;
-    load3(group.tangents, tangent);
-    transform3(m, tangent, turned);
-    store_directions(&group, m, turned, sup_wide_splat(1.0f));
-    sup_wide_store(hands, sup_wide_load(group.tangents + 3 * SUP_SKIN_CLUSTER) * sign); /* a mirror changes hands */
+    sup_wide tangent[3], moved_direction[3];
+    float handedness[SUP_LANES];
+    arrays.stride = work->out.tangent_stride;
+    arrays.first = (char *)work->out.tangents + (size_t)work->window * SUP_SKIN_WINDOW * arrays.stride;
+    arrays.tangent = true;
+    load3(arrays.tangents, tangent);
+    transform3(m, tangent, moved_direction);
+    store_directions(&arrays, m, moved_direction, sup_wide_splat(1.0f));
+    sup_wide_store(handedness, sup_wide_load(arrays.tangents + 3 * SUP_SKIN_CLUSTER) *
+                                   sign); /* a reflection flips the handedness */
     for (int32_t k = 0; k < SUP_LANES; k++)
-        memcpy(group.first + group.vertex[k] * group.stride + 12, hands + k, 4);
+        memcpy(arrays.first + arrays.vertex[k] * arrays.stride + 12, handedness + k, 4);
 }
 
-/* Moves the lanes [lane, lane + SUP_LANES) of a block by m. `rotation`: the linear part of m is known to be one. */
-SUP_INLINE void move_lanes(const sup_skin_window *work, int32_t block, int32_t lane, int32_t outputs, bool rotation,
+/* Transforms lanes [lane, lane + SUP_LANES) of a cluster by m. `rotation`: the linear part of m is a rotation. */
+SUP_INLINE void move_lanes(const sup_skin_window *work, int32_t cluster, int32_t lane, int32_t outputs, bool rotation,
                            const sup_wide m[12])
 {
     const sup_skin_model *skin = work->skin;
-    int64_t base = (int64_t)(block - skin->window_first[work->window]) * SUP_SKIN_CHANNEL + lane;
-    const uint16_t *vertex = skin->vertex + (int64_t)block * SUP_SKIN_CLUSTER + lane;
+    int64_t base = (int64_t)(cluster - skin->window_first[work->window]) * SUP_SKIN_CHANNEL + lane;
+    const uint16_t *vertex = skin->vertex + (int64_t)cluster * SUP_SKIN_CLUSTER + lane;
     if (outputs & OUT_POSITIONS) move_positions(work, work->base.positions + base, vertex, m);
     if ((outputs & (OUT_NORMALS | OUT_TANGENTS)) == 0) return;
-    sup_wide normal[3], turned[3], sign;
-    lane_group group = {work->base.normals + base, NULL, vertex, NULL, work->out.normal_stride, false};
-    load3(group.normals, normal);
-    turn_normal(m, rotation, normal, turned, &sign);
+    sup_wide normal[3], moved_direction[3], sign;
+    lane_arrays arrays = {work->base.normals + base, NULL, vertex, NULL, work->out.normal_stride, false};
+    load3(arrays.normals, normal);
+    transform_normal(m, rotation, normal, moved_direction, &sign);
     if (outputs & OUT_NORMALS) {
-        group.first = (char *)work->out.normals + (size_t)work->window * SUP_SKIN_WINDOW * group.stride;
-        store_directions(&group, m, turned, sign);
+        arrays.first = (char *)work->out.normals + (size_t)work->window * SUP_SKIN_WINDOW * arrays.stride;
+        store_directions(&arrays, m, moved_direction, sign);
     }
     if (outputs & OUT_TANGENTS) {
-        group.tangents = skin->tangents + (int64_t)block * 4 * SUP_SKIN_CLUSTER + lane;
-        move_tangents(work, group, m, sign);
+        arrays.tangents = skin->tangents + (int64_t)cluster * 4 * SUP_SKIN_CLUSTER + lane;
+        move_tangents(work, arrays, m, sign);
     }
 }
 
-/* The kernel `name` of a method with a skin_window(work, outputs): a loop of its own for what is mostly asked for. */
+/* Defines the kernel `name` from skin_window(work, outputs), with specialised loops for the common sets of outputs. */
 #ifdef SUPPLE_SMALL
 #define SKIN_KERNEL(name)                            \
     void name(const sup_skin_window *work)           \

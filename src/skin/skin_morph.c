@@ -1,18 +1,18 @@
-/* skin_morph.c - morph targets: into bind space at bind, onto the base of a window in a step. */
+/* skin_morph.c - morph targets: converted to bind space at bind, added to the bind pose of a window in a step. */
 #include "math/affine.h"
 #include "skin/skin_bind.h"
 
-/* How a part's offsets come into bind space: vectors by the linear part, normals by its inverse transpose up to
- * length, which is the cofactor matrix with the sign of the determinant. */
-typedef struct part_map {
+/* Maps offsets of a primitive to bind space: vectors by the linear map, normals by its inverse transpose up to scale,
+ * the cofactor matrix with the sign of the determinant. */
+typedef struct primitive_map {
     sup_affine linear;
     double cofactor[9];
-    double typical; /* length that the cofactors give a unit normal, on average */
-} part_map;
+    double typical; /* RMS length of a transformed unit normal */
+} primitive_map;
 
-static part_map make_part_map(sup_mat34 primitive_bind)
+static primitive_map make_primitive_map(sup_mat34 primitive_bind)
 {
-    part_map map = {sup_affine_from_float(primitive_bind), {0}, 0.0};
+    primitive_map map = {sup_affine_from_float(primitive_bind), {0}, 0.0};
     const double *m = map.linear.m;
     sup_vec3d rows[3] = {sup_v3(m[0], m[1], m[2]), sup_v3(m[4], m[5], m[6]), sup_v3(m[8], m[9], m[10])};
     double sign = sup_affine_determinant(map.linear) < 0.0 ? -1.0 : 1.0;
@@ -27,17 +27,17 @@ static part_map make_part_map(sup_mat34 primitive_bind)
     return map;
 }
 
-static sup_vec3d apply_cofactor(const part_map *map, sup_vec3d n)
+static sup_vec3d apply_cofactor(const primitive_map *map, sup_vec3d n)
 {
     const double *c = map->cofactor;
     return sup_v3(c[0] * n.x + c[1] * n.y + c[2] * n.z, c[3] * n.x + c[4] * n.y + c[5] * n.z,
                   c[6] * n.x + c[7] * n.y + c[8] * n.z);
 }
 
-/* The offsets of one vertex, 3 for its position and 3 for its normal; false when all are zero. A normal offset is
- * scaled as its normal was when that was brought to unit length. */
-static bool morph_offsets(const sup_character *character, const sup_morph *morph, const part_map *map, int32_t vertex,
-                          float offsets[6])
+/* Offsets of one vertex: 3 floats for its position, 3 for its normal; false when all are zero. A normal offset is
+ * scaled like its normal, which was normalised after the transformation. */
+static bool morph_offsets(const sup_character *character, const sup_morph *morph, const primitive_map *map,
+                          int32_t vertex, float offsets[6])
 {
     int64_t local = 3 * (int64_t)(vertex - character->primitives[morph->primitive].vertex_first);
     memset(offsets, 0, 6 * sizeof *offsets);
@@ -61,22 +61,22 @@ typedef struct morph_arrays {
     float *extent;                  /* [morph_count] */
 } morph_arrays;
 
-/* Entries of one target in one window. */
+/* Appends the entries of one target in one window. */
 static sup_result push_window(const sup_rig *rig, const sup_skin_builder *b, int32_t window, int32_t m,
-                              const part_map *map, morph_arrays *arrays, sup_error *error)
+                              const primitive_map *map, morph_arrays *arrays, sup_error *error)
 {
     const sup_morph *morph = &rig->character->morphs[m];
-    const sup_primitive *part = &rig->character->primitives[morph->primitive];
-    int32_t begin = window * SUP_SKIN_WINDOW, past = part->vertex_first + part->vertex_count;
+    const sup_primitive *primitive = &rig->character->primitives[morph->primitive];
+    int32_t begin = window * SUP_SKIN_WINDOW, end = primitive->vertex_first + primitive->vertex_count;
     int32_t *first = sup_array_push(arrays->allocator, &arrays->first, 1);
     if (first == NULL || arrays->slot.count > INT32_MAX) return sup_fail_memory(error, "the morph targets");
     *first = (int32_t)arrays->slot.count;
-    if (past <= begin || part->vertex_first - begin >= SUP_SKIN_WINDOW) return SUP_OK;
-    for (int32_t slot = b->window_first[window] * SUP_SKIN_CLUSTER; slot < b->window_first[window + 1] * SUP_SKIN_CLUSTER;
-         slot++) {
+    if (end <= begin || primitive->vertex_first - begin >= SUP_SKIN_WINDOW) return SUP_OK;
+    for (int32_t slot = b->window_first[window] * SUP_SKIN_CLUSTER;
+         slot < b->window_first[window + 1] * SUP_SKIN_CLUSTER; slot++) {
         int32_t v = begin + ((const uint16_t *)(const void *)b->vertex.data)[slot];
         float offsets[6];
-        if (v < part->vertex_first || v >= past || !morph_offsets(rig->character, morph, map, v, offsets)) continue;
+        if (v < primitive->vertex_first || v >= end || !morph_offsets(rig->character, morph, map, v, offsets)) continue;
         int32_t *entry = sup_array_push(arrays->allocator, &arrays->slot, 1);
         float *values = sup_array_push(arrays->allocator, &arrays->offsets, 6);
         if (entry == NULL || values == NULL) return sup_fail_memory(error, "the morph targets");
@@ -122,7 +122,7 @@ sup_result sup_skin_add_morphs(const sup_rig *rig, const sup_skin_builder *b, su
     const sup_character *character = rig->character;
     size_t count = (size_t)character->morph_count;
     sup_arena arena = sup_arena_create(b->allocator);
-    part_map *maps = sup_arena_alloc(&arena, count, sizeof *maps);
+    primitive_map *maps = sup_arena_alloc(&arena, count, sizeof *maps);
     morph_arrays arrays = {.allocator = b->allocator,
                            .first.item_size = sizeof(int32_t),
                            .slot.item_size = sizeof(int32_t),
@@ -130,7 +130,7 @@ sup_result sup_skin_add_morphs(const sup_rig *rig, const sup_skin_builder *b, su
                            .extent = sup_arena_alloc(&arena, count, sizeof(float))};
     sup_result result = maps != NULL && arrays.extent != NULL ? SUP_OK : sup_fail_memory(error, "the morph targets");
     for (size_t m = 0; m < count && result == SUP_OK; m++)
-        maps[m] = make_part_map(rig->primitive_bind[character->morphs[m].primitive]);
+        maps[m] = make_primitive_map(rig->primitive_bind[character->morphs[m].primitive]);
     for (int32_t window = 0; window < b->window_count; window++)
         for (int32_t m = 0; m < character->morph_count && result == SUP_OK; m++)
             result = push_window(rig, b, window, m, &maps[m], &arrays, error);
@@ -144,12 +144,12 @@ sup_result sup_skin_add_morphs(const sup_rig *rig, const sup_skin_builder *b, su
 
 static int32_t largest_window(const sup_skin_model *skin)
 {
-    int32_t most = 0;
+    int32_t largest = 0;
     for (int32_t w = 0; w < skin->window_count; w++) {
-        int32_t blocks = skin->window_first[w + 1] - skin->window_first[w];
-        most = blocks > most ? blocks : most;
+        int32_t clusters = skin->window_first[w + 1] - skin->window_first[w];
+        largest = clusters > largest ? clusters : largest;
     }
-    return most;
+    return largest;
 }
 
 size_t sup_skin_morph_scratch(const sup_skin_model *skin)
@@ -160,10 +160,10 @@ size_t sup_skin_morph_scratch(const sup_skin_model *skin)
 sup_skin_base sup_skin_morph(const sup_skin_model *skin, const float *morph_weights, int32_t window, float *scratch)
 {
     const sup_skin_morphs *morphs = &skin->morphs;
-    int32_t first_block = skin->window_first[window];
-    size_t floats = (size_t)(skin->window_first[window + 1] - first_block) * SUP_SKIN_CHANNEL;
-    sup_skin_base base = {skin->positions + (int64_t)first_block * SUP_SKIN_CHANNEL,
-                          skin->normals + (int64_t)first_block * SUP_SKIN_CHANNEL};
+    int32_t first_cluster = skin->window_first[window];
+    size_t floats = (size_t)(skin->window_first[window + 1] - first_cluster) * SUP_SKIN_CHANNEL;
+    sup_skin_base base = {skin->positions + (int64_t)first_cluster * SUP_SKIN_CHANNEL,
+                          skin->normals + (int64_t)first_cluster * SUP_SKIN_CHANNEL};
     bool copied = false;
     for (int32_t m = 0; m < morphs->count; m++) {
         float weight = morph_weights[morphs->weight[m]];
@@ -176,7 +176,7 @@ sup_skin_base sup_skin_morph(const sup_skin_model *skin, const float *morph_weig
             copied = true;
         }
         for (int32_t e = range[0]; e < range[1]; e++) {
-            int32_t slot = morphs->slot[e] - first_block * SUP_SKIN_CLUSTER;
+            int32_t slot = morphs->slot[e] - first_cluster * SUP_SKIN_CLUSTER;
             float *position = scratch + slot / SUP_SKIN_CLUSTER * SUP_SKIN_CHANNEL + slot % SUP_SKIN_CLUSTER;
             const float *offsets = morphs->offsets + 6 * (int64_t)e;
             for (int32_t k = 0; k < 3; k++) {

@@ -1,8 +1,10 @@
-/* skin_step.c - the step that the classic methods share: windows in parallel, morph targets first, then a kernel. */
+/* skin_step.c - the step of the linear and dualquat methods: per window, in parallel, morph targets and then a
+ * kernel. */
 #include "skin/skin.h"
 
 const sup_param sup_skin_params[SUP_SKIN_PARAM_COUNT] = {
-    {"rigid", "", SUP_PARAM_BOOL, 0.0, 1.0, 0.0, NULL, true, "Move each vertex with its strongest joint alone."},
+    {"rigid", "", SUP_PARAM_BOOL, 0.0, 1.0, 0.0, NULL, true,
+     "Move each vertex only with the joint of its largest weight."},
 };
 
 size_t sup_skin_state_size(const sup_skin_model *skin, const sup_context *context, size_t joint_bytes)
@@ -22,7 +24,7 @@ typedef struct skin_work {
     const float *morph_weights;
     sup_skin_kernel *kernel;
     unsigned char *scratch;
-    size_t scratch_size; /* bytes a worker */
+    size_t scratch_size; /* bytes per worker */
 } skin_work;
 
 static void run_windows(void *data, int32_t begin, int32_t end, int32_t worker)

@@ -1,5 +1,5 @@
-/* prism.h (internal) - strain of the three tetrahedra of a prism: energy and gradients. One source for all processors:
- * SUP_LANES prisms at a time on a CPU, one for each thread on a GPU.
+/* prism.h (internal) - strain of the three tetrahedra of a prism: energy and gradients. One source for CPU and
+ * GPU: SUP_LANES prisms at a time on a CPU, one per thread on a GPU.
  *
  * Based on: [komaritzan2022] section 2.2, local step, eq. 2.15 and 2.16. */
 #ifndef SUP_SOLVER_PRISM_H
@@ -10,7 +10,8 @@
 
 enum { CORNER_A, CORNER_B, CORNER_C, CORNER_A1, CORNER_B1, CORNER_C1 };
 
-/* Corner at the end of edge k of tetrahedron t: a b c, a b b', a a' b'. A function, since a GPU has no such tables. */
+/* Corner at the end of edge k of tetrahedron t: a b c, a b b', a a' b'. A function, since a table would be in slow
+ * memory on a GPU. */
 SUP_ELEMENT int edge_corner(int t, int k)
 {
     if (k == 0) return CORNER_A;
@@ -35,8 +36,8 @@ SUP_ELEMENT void strain(const float *tet, int t, const sup_wide3 edge[5], sup_wi
         sup_wide3_outer(edge[edge_corner(t, k)], g[k], f); /* F = E^T E_rest^-T */
 }
 
-/* Adds w (F - R) g_k to the corners' gradients and returns w |F - R|^2, twice eq. 2.16. `corners`: 3 when the inner side
- * is anchored and takes no gradient. */
+/* Adds w (F - R) g_k to the corners' gradients and returns w |F - R|^2, twice eq. 2.16. `corners`: 3 when the inner
+ * side is anchored and needs no gradient. */
 SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], const sup_wide r[9], sup_wide3 sum[5])
 {
     sup_wide3 g[3];
@@ -52,14 +53,14 @@ SUP_ELEMENT sup_wide push(const float *tet, int t, int corners, sup_wide f[9], c
     return energy;
 }
 
-/* One copy each in a page, which downloads them all and whose compiler does badly with very large functions. */
+/* WebAssembly: one copy each, for a small download; its compiler also handles very large functions badly. */
 #if defined(__wasm__)
 #define SUP_PRISM static __attribute__((noinline))
 #else
 #define SUP_PRISM SUP_ELEMENT
 #endif
 
-/* One rotation for the prism: the one that fits best, from sum w F ([komaritzan2018], section 6). */
+/* One rotation for the prism, the best fit to sum w F ([komaritzan2018], section 6). */
 SUP_PRISM sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
 {
     sup_wide f[3][9], mean[9], r[9], energy;
@@ -70,7 +71,7 @@ SUP_PRISM sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int 
     sup_wide w2 = sup_wide_load(tets + 29 * SUP_PRISM_LANES);
     const sup_wide tiny = sup_wide_splat(1e-30f), one = sup_wide_splat(1.0f);
     sup_wide total = w0 + w1 + w2;
-    sup_mask none = sup_wide_less(total, tiny); /* lanes left over: any rotation will do */
+    sup_mask none = sup_wide_less(total, tiny); /* unused lanes: any rotation */
     w0 = sup_wide_select(none, one, w0);
     sup_wide inverse = one / sup_wide_select(none, one, total);
     for (int i = 0; i < 9; i++)
@@ -81,8 +82,8 @@ SUP_PRISM sup_wide prism_shared(const float *tets, const sup_wide3 edge[5], int 
     return energy + push(tets + 20 * SUP_PRISM_LANES, 2, corners, f[2], r, sum);
 }
 
-/* Three tetrahedra, each with its own rotation; their roots are found together. */
-SUP_ELEMENT sup_wide prism_apart(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
+/* Three tetrahedra, each with its own rotation; Newton iterations are interleaved. */
+SUP_ELEMENT sup_wide prism_separate(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
 {
     sup_wide f[3][9], r[9], energy;
     sup_rotation q[3];
@@ -101,8 +102,8 @@ SUP_ELEMENT sup_wide prism_apart(const float *tets, const sup_wide3 edge[5], int
     return energy + push(tets + 20 * SUP_PRISM_LANES, 2, corners, f[2], r, sum);
 }
 
-/* The same one after the other: fewer numbers at a time, for processors that wait for nothing. */
-SUP_ELEMENT sup_wide prism_in_turn(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
+/* The same one after the other: fewer registers, for processors that hide latency by threads. */
+SUP_ELEMENT sup_wide prism_sequential(const float *tets, const sup_wide3 edge[5], int corners, sup_wide3 sum[5])
 {
     sup_wide energy = sup_wide_splat(0.0f);
     for (int t = 0; t < 3; t++) {
@@ -120,7 +121,7 @@ SUP_ELEMENT sup_wide prism(const float *tets, const sup_wide3 edge[5], int corne
     for (int k = 0; k < corners; k++)
         sum[k] = (sup_wide3){zero, zero, zero};
     if (shared) return prism_shared(tets, edge, corners, sum);
-    return SUP_LANES > 1 ? prism_apart(tets, edge, corners, sum) : prism_in_turn(tets, edge, corners, sum);
+    return SUP_LANES > 1 ? prism_separate(tets, edge, corners, sum) : prism_sequential(tets, edge, corners, sum);
 }
 
 #endif

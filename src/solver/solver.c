@@ -1,46 +1,64 @@
-/* solver.c - the step: stages in order, each a loop over pieces that threads share.
+/* solver.c - the step: stages in order, each a loop over clusters or ranges that threads share.
  *
  * Based on: [komaritzan2022] Algorithm 2.1, eq. 2.7 to 2.16. The local step and the matrix of the global step are
- * those of the thesis. Deviations, all of them ways to the same minimum of eq. 2.12 in fewer iterations:
- * - The global step is solved for the increment: A d = -gradient. At the exact minimum d is zero, so float suffices.
- * - Line 2 (z <- y) starts from x_n + (x_n - x_(n-1)) - A^-1 A_fb (second difference of the anchors): where a linear
- *   system would go. Momentum alone leaves the tissue behind whenever the skeleton speeds up.
- * - The local-global map is a fixed point iteration; Anderson acceleration (D. G. Anderson, 1965) combines its images.
- *   The norm is that of A: d_i . A d_j = -d_i . g_j needs no more than a sum of products. All iterates are sums of
- *   directions, so what the quadratic bound of projective dynamics says about a step costs nothing to know.
- * - An accelerated step that raises the objective is taken back; the plain step from the same place cannot. */
+ * those of the thesis. Deviations, all of which reach the same minimum of eq. 2.12 in fewer iterations:
+ * - The global step is solved for the increment: A d = -gradient. At the exact minimum d is zero, so float
+ * suffices.
+ * - Line 2 (z <- y) starts from x_n + (x_n - x_(n-1)) - A^-1 A_fb (second difference of the anchors), which is
+ * exact for a linear system. Momentum alone lags behind whenever the skeleton accelerates.
+ * - The local-global map is a fixed point iteration; Anderson acceleration (D. G. Anderson, 1965) combines its
+ * images. The norm is that of A: d_i . A d_j = -d_i . g_j needs only a sum of products. All iterates are sums of
+ * directions, so the quadratic bound of projective dynamics on a step is known without further work.
+ * - An accelerated step that raises the objective is rejected; the plain step from the same point cannot raise it. */
+#include "solver/contact_response.h"
 #include "solver/solver_work.h"
 
 #include "base/simd.h"
 
 #include <math.h>
 
-enum { NOW, BEFORE, WORK, SPARE };
-enum { SKIN_GRAIN = 1024 }; /* vertices that a thread takes at a time */
+enum { NOW, PREVIOUS, WORK, SPARE };
+enum { SKIN_GRAIN = 1024 };                                                         /* vertices per task */
 enum { SUM_ENERGY, SUM_PRODUCT, SUM_OLD, SUM_NEW, SUM_MOVED, SUM_SIZE, SUM_INNER }; /* SUM_INNER + j: d_j . image */
-/* What float rounding may do to the objective without being a rise. */
-#define ROUNDING 1e-6
-/* Part of the objective that an iteration must promise unless told otherwise: of strain alone, where ten plain iterations come
- * close to the minimum, and with volume, where they leave more. */
-#define LEAST_OF_STRAIN 2e-9f
-#define LEAST_OF_VOLUME 1e-8f
-/* Square of what rounding to float does to a number of size 1: of strain alone, and with volume, where more of it is lost
- * in what ten plain iterations leave. */
-#define ROUNDING_OF_STRAIN 1e-15
-#define ROUNDING_OF_VOLUME 1.6e-15
-/* With volume the seventh iteration is for steps whose sixth promises more than this part of the fifth. */
-#define SLOW 0.2
 
 const char *const sup_solver_stage_names[SUP_SOLVER_STAGE_COUNT] = {[SUP_SOLVER_START] = "start",
                                                                     [SUP_SOLVER_VOLUME] = "volume",
                                                                     [SUP_SOLVER_LOCAL] = "local",
                                                                     [SUP_SOLVER_GRADIENT] = "gradient",
-                                                                    [SUP_SOLVER_TOP] = "solve top",
+                                                                    [SUP_SOLVER_SEPARATOR] = "solve separator",
                                                                     [SUP_SOLVER_BACKWARD] = "solve",
                                                                     [SUP_SOLVER_CONTACT] = "contact forces",
-                                                                    [SUP_SOLVER_MIX] = "accelerate"};
+                                                                    [SUP_SOLVER_ACCELERATE] = "accelerate"};
 
-/* --- Memory --- */
+/* --- Memory of a state --- */
+
+typedef struct state_head {
+    int32_t role[4]; /* buffers of x: NOW, PREVIOUS, and two for the step */
+    int32_t contact_capacity;
+} state_head;
+
+/* What a state keeps from step to step. Anchors follow the unknowns in x. */
+typedef struct solver_state {
+    state_head *head;
+    float *x[4];                          /* [(unknown_count+anchor_count)*4] */
+    float *prediction, *prediction_error; /* [unknown_count*4] last prediction without the repeated error, its error */
+} solver_state;
+
+/* What a step needs besides; undefined between steps. */
+typedef struct step_scratch {
+    float *inertial;                      /* [unknown_count*4] y of eq. 2.9 */
+    float *gradient;                      /* [unknown_count*4] */
+    float *direction[SUP_SOLVER_HISTORY]; /* [(unknown_count+slot_count)*4] */
+    float *copy, *partial, *anchors;      /* of sup_local_work */
+    float *foot;                          /* [(unknown_count+anchor_count)*4] foot points of skin vertices, by node; */
+    float *feet, *region_slot_lanes, *region_slot_pressure; /* as in sup_local_work; all of these with volume only */
+    double *region_slot_volume;
+    double *region;                             /* [region_count] volumes, then pressures */
+    double *cluster_energy;                     /* [cluster_count] */
+    double *sums;                               /* [(subdomain_count+1)*SUP_SOLVER_SUMS] */
+    sup_contact_state *contacts;                /* [contact_capacity] */
+    float *residual, *search, *image, *product; /* [unknown_count*4] of sup_contact_solve; only with contact_capacity */
+} step_scratch;
 
 static size_t carve_floats(unsigned char *block, size_t offset, int64_t count, float **to)
 {
@@ -48,42 +66,47 @@ static size_t carve_floats(unsigned char *block, size_t offset, int64_t count, f
     return offset + ((size_t)count * sizeof(float) + 63) / 64 * 64;
 }
 
-/* Where everything lies in a state; with block NULL only the size. */
-static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block, sup_solver_memory *m)
+static size_t carve_doubles(unsigned char *block, size_t offset, int64_t count, double **to)
+{
+    float *floats = NULL;
+    size_t end = carve_floats(block, offset, 2 * count, &floats);
+    if (block != NULL) *to = (double *)(void *)floats;
+    return end;
+}
+
+/* Pointers into the memory of a state; with block NULL only its size. */
+static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block, solver_state *state,
+                    step_scratch *scratch)
 {
     int64_t n = (int64_t)s->unknown_count * 4, all = n + (int64_t)s->anchor_count * 4;
     size_t at = 64;
-    m->head = (sup_solver_head *)(void *)block;
+    state->head = (state_head *)(void *)block;
     for (int32_t k = 0; k < 4; k++)
-        at = carve_floats(block, at, all, &m->x[k]);
-    at = carve_floats(block, at, n, &m->inertial);
-    at = carve_floats(block, at, n, &m->gradient);
-    at = carve_floats(block, at, n, &m->guess);
-    at = carve_floats(block, at, n, &m->miss);
+        at = carve_floats(block, at, all, &state->x[k]);
+    at = carve_floats(block, at, n, &scratch->inertial);
+    at = carve_floats(block, at, n, &scratch->gradient);
+    at = carve_floats(block, at, n, &state->prediction);
+    at = carve_floats(block, at, n, &state->prediction_error);
     for (int32_t k = 0; k < SUP_SOLVER_HISTORY; k++)
-        at = carve_floats(block, at, n + (int64_t)s->parts.slot_count * 4, &m->direction[k]);
-    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->copy);
-    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &m->partial);
-    at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &m->anchors);
-    float *doubles = NULL, *rows = NULL;
+        at = carve_floats(block, at, n + (int64_t)s->subdomains.slot_count * 4, &scratch->direction[k]);
+    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &scratch->copy);
+    at = carve_floats(block, at, (int64_t)s->copy_count * 4, &scratch->partial);
+    at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &scratch->anchors);
     if (s->volume > 0.0f) {
-        at = carve_floats(block, at, all, &m->foot);
-        at = carve_floats(block, at, (int64_t)s->batch_count * SUP_PRISM_FEET_FLOATS, &m->feet);
-        at = carve_floats(block, at, (int64_t)s->seat_count * SUP_PRISM_LANES, &m->seat_lanes);
-        at = carve_floats(block, at, s->seat_count, &m->seat_pressure);
-        at = carve_floats(block, at, (int64_t)s->seat_count * 2, &doubles);
-        m->seat_volume = (double *)(void *)doubles;
-        at = carve_floats(block, at, (int64_t)s->chamber_count * 2, &doubles);
-        m->chamber = (double *)(void *)doubles;
+        at = carve_floats(block, at, all, &scratch->foot);
+        at = carve_floats(block, at, (int64_t)s->batch_count * SUP_PRISM_FEET_FLOATS, &scratch->feet);
+        at = carve_floats(block, at, (int64_t)s->region_slot_count * SUP_PRISM_LANES, &scratch->region_slot_lanes);
+        at = carve_floats(block, at, s->region_slot_count, &scratch->region_slot_pressure);
+        at = carve_doubles(block, at, s->region_slot_count, &scratch->region_slot_volume);
+        at = carve_doubles(block, at, s->region_count, &scratch->region);
     }
-    at = carve_floats(block, at, (int64_t)s->piece_count * 2, &doubles);
-    m->piece_energy = (double *)(void *)doubles;
-    at = carve_floats(block, at, (int64_t)(s->parts.part_count + 1) * SUP_SOLVER_SUMS * 2, &doubles);
-    m->sums = (double *)(void *)doubles;
+    at = carve_doubles(block, at, s->cluster_count, &scratch->cluster_energy);
+    at = carve_doubles(block, at, (int64_t)sup_range_count(s) * SUP_SOLVER_SUMS, &scratch->sums);
     if (contacts <= 0) return at;
-    at = carve_floats(block, at, (int64_t)contacts * (int64_t)(sizeof(sup_contact_row) / sizeof(float)), &rows);
-    m->rows = (sup_contact_row *)(void *)rows;
-    float **vectors[4] = {&m->residual, &m->search, &m->image, &m->product};
+    float *states = NULL;
+    at = carve_floats(block, at, (int64_t)contacts * (int64_t)(sizeof(sup_contact_state) / sizeof(float)), &states);
+    scratch->contacts = (sup_contact_state *)(void *)states;
+    float **vectors[4] = {&scratch->residual, &scratch->search, &scratch->image, &scratch->product};
     for (int32_t k = 0; k < 4; k++)
         at = carve_floats(block, at, n, vectors[k]);
     return at;
@@ -91,8 +114,24 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
 
 size_t sup_solver_state_size(const sup_system *system, int32_t contact_capacity)
 {
-    sup_solver_memory memory = {0};
-    return carve(system, contact_capacity, NULL, &memory);
+    solver_state state = {0};
+    step_scratch scratch = {0};
+    return carve(system, contact_capacity, NULL, &state, &scratch);
+}
+
+static solver_state open_state(const sup_system *system, const void *memory, step_scratch *scratch)
+{
+    solver_state state = {0};
+    step_scratch unused = {0};
+    const state_head *head = memory;
+    carve(system, head->contact_capacity, (unsigned char *)(uintptr_t)memory, &state,
+          scratch != NULL ? scratch : &unused);
+    return state;
+}
+
+static float *buffer(const solver_state *state, int32_t role)
+{
+    return state->x[state->head->role[role]];
 }
 
 static const sup_solver_kernels *kernels_for(int32_t lanes)
@@ -105,87 +144,110 @@ static const sup_solver_kernels *kernels_for(int32_t lanes)
     return &sup_solver_kernels_base;
 }
 
-static sup_step open_step(const sup_context *context, const sup_system *system, void *state)
+/* --- A step in progress --- */
+
+typedef struct step_work {
+    /* What the caller and the model give. */
+    const sup_context *context;
+    const sup_system *system;
+    const sup_solver_input *input;
+    const sup_solver_kernels *kernels;
+    bool keeps_volume;
+    sup_step_limits limits;
+    /* The state. */
+    const float *now, *previous; /* x_n and x_(n-1) */
+    float *prediction, *prediction_error;
+    float *x, *x_other; /* current iterate, and the last or the next one */
+    /* What iterations remember. */
+    step_scratch scratch;
+    sup_anderson anderson;
+    float *solve;       /* the vector that is solved in place: one of the directions */
+    const float *image; /* -A times the current direction: the gradient, unless contacts changed it */
+    int32_t contact_count;
+    bool contact_near; /* some contact adds stiffness to the system */
+    float repeat;      /* fraction of the last prediction error that the prediction adds */
+    float drop;        /* fraction of the last displacement that it drops */
+    double rounding;   /* energy of rounding the positions to float */
+    sup_solver_report report;
+} step_work;
+
+static step_work open_step(const sup_context *context, const sup_system *system, void *memory,
+                           const sup_solver_input *input, int32_t lanes)
 {
-    sup_step step = {.context = context, .system = system};
-    const sup_solver_head *head = state;
-    carve(system, head->contact_capacity, state, &step.memory);
-    step.now = step.memory.x[head->role[NOW]];
-    step.before = step.memory.x[head->role[BEFORE]];
-    step.x = step.memory.x[head->role[WORK]];
-    step.x_last = step.memory.x[head->role[SPARE]];
+    step_work step = {.context = context, .system = system, .input = input, .kernels = kernels_for(lanes)};
+    const solver_state state = open_state(system, memory, &step.scratch);
+    step.now = buffer(&state, NOW);
+    step.previous = buffer(&state, PREVIOUS);
+    step.x = buffer(&state, WORK);
+    step.x_other = buffer(&state, SPARE);
+    step.prediction = state.prediction;
+    step.prediction_error = state.prediction_error;
+    step.keeps_volume = system->volume > 0.0f && input->bones != NULL;
     return step;
 }
 
-/* --- Running stages --- */
-
-void sup_step_done(const sup_step *step, sup_solver_stage stage)
+static void stage_done(const step_work *step, sup_solver_stage stage)
 {
     if (step->input->stage_done != NULL) step->input->stage_done(step->input->stage_user, stage);
 }
 
-void sup_step_ranges(sup_step *step, sup_task_fn *fn)
+/* Runs a task for every range of unknowns, on all threads. */
+static void for_ranges(step_work *step, sup_task_fn *fn)
 {
-    sup_parallel(step->context, sup_step_range_count(step), 1, fn, step);
+    sup_parallel(step->context, sup_range_count(step->system), 1, fn, step);
 }
 
-double sup_step_sum(const sup_step *step, int32_t slot)
+static double sum_of(const step_work *step, int32_t index)
 {
-    double sum = 0.0;
-    for (int32_t k = 0; k < sup_step_range_count(step); k++)
-        sum += step->memory.sums[(int64_t)k * SUP_SOLVER_SUMS + slot];
-    return sum;
+    return sup_range_sum(step->system, step->scratch.sums, index);
 }
 
-static void forward(const sup_step *step, int32_t range)
+static void forward(const sup_system *s, int32_t range, float *solve)
 {
-    const sup_system *s = step->system;
-    if (range < s->parts.part_count) sup_float_subdomain_forward4(&s->factor, &s->parts, range, step->solve);
+    if (range < s->subdomains.subdomain_count) sup_float_subdomain_forward4(&s->factor, &s->subdomains, range, solve);
 }
 
-static void backward(const sup_step *step, int32_t range)
+static void backward(const sup_system *s, int32_t range, float *solve)
 {
-    const sup_system *s = step->system;
-    if (range < s->parts.part_count) sup_float_subdomain_backward4(&s->factor, &s->parts, range, step->solve);
+    if (range < s->subdomains.subdomain_count) sup_float_subdomain_backward4(&s->factor, &s->subdomains, range, solve);
 }
 
 /* --- Start --- */
 
-/* The anchors' targets behind the unknowns of x, their second difference behind those of x_last. */
-static void place_anchors(sup_step *step)
+/* Targets of the anchors [anchor_count*4] into x, their second difference into `difference`; both by node. */
+static void place_anchors(const sup_system *s, const float *anchors, const float *now, const float *previous, float *x,
+                          float *difference)
 {
-    const sup_system *s = step->system;
     int64_t first = (int64_t)s->unknown_count * 4, end = first + (int64_t)s->anchor_count * 4;
     for (int64_t i = first; i < end; i += 4) {
-        sup_four target = sup_four_load(step->input->anchors + (i - first)), now = sup_four_load(step->now + i);
+        sup_four target = sup_four_load(anchors + (i - first)), last = sup_four_load(now + i);
         target[3] = 0.0f;
-        sup_four difference = target - now - (now - sup_four_load(step->before + i));
-        memcpy(step->x + i, &target, sizeof target);
-        memcpy(step->x_last + i, &difference, sizeof difference);
+        sup_four second = target - last - (last - sup_four_load(previous + i));
+        memcpy(x + i, &target, sizeof target);
+        memcpy(difference + i, &second, sizeof second);
     }
 }
 
-/* How far the last guess was from where the step ended, in the norm of the system's diagonal: its product with the miss
- * before it, both squares, that of the way that the step went and that of the body, seen from its first vertex so that it
- * is the same everywhere. What the guess misses is what the tissue's own swinging adds; that goes on for a while. */
-static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int64_t end)
+/* Error of the last prediction, in the norm of the system's diagonal: its product with the error before it, both
+ * squares, that of the last displacement and that of the body relative to its first vertex, which makes it independent
+ * of the position in space. The prediction misses what the tissue's own oscillation adds, which lasts for a while. */
+static void measure_prediction_error(const step_work *step, int64_t begin, int64_t end, double *sums)
 {
-    float *miss = step->memory.miss, *guess = step->memory.guess;
-    double *sums = step->memory.sums + (int64_t)range * SUP_SOLVER_SUMS;
+    float *error = step->prediction_error;
     sup_four product = sup_four_splat(0.0f), old = product, new = product, moved = product, size = product;
     sup_four first = sup_four_load(step->now);
     for (int64_t i = begin; i < end; i++) {
         sup_four weight = sup_four_splat(step->system->diagonal[i]);
-        sup_four before = sup_four_load(miss + i * 4);
-        sup_four now = sup_four_load(step->now + i * 4) - sup_four_load(guess + i * 4);
-        product = sup_four_fma(weight * before, now, product);
-        old = sup_four_fma(weight * before, before, old);
+        sup_four last = sup_four_load(error + i * 4);
+        sup_four now = sup_four_load(step->now + i * 4) - sup_four_load(step->prediction + i * 4);
+        product = sup_four_fma(weight * last, now, product);
+        old = sup_four_fma(weight * last, last, old);
         new = sup_four_fma(weight * now, now, new);
-        memcpy(miss + i * 4, &now, sizeof now);
-        sup_four way = sup_four_load(step->now + i * 4) - sup_four_load(step->before + i * 4);
-        moved = sup_four_fma(weight * way, way, moved);
-        sup_four place = sup_four_load(step->now + i * 4) - first;
-        size = sup_four_fma(weight * place, place, size);
+        memcpy(error + i * 4, &now, sizeof now);
+        sup_four displacement = sup_four_load(step->now + i * 4) - sup_four_load(step->previous + i * 4);
+        moved = sup_four_fma(weight * displacement, displacement, moved);
+        sup_four extent = sup_four_load(step->now + i * 4) - first;
+        size = sup_four_fma(weight * extent, extent, size);
     }
     sums[SUM_PRODUCT] = sums[SUM_OLD] = sums[SUM_NEW] = sums[SUM_MOVED] = sums[SUM_SIZE] = 0.0;
     for (int32_t k = 0; k < 3; k++) {
@@ -197,329 +259,339 @@ static void measure_miss(const sup_step *step, int32_t range, int64_t begin, int
     }
 }
 
-/* Part of the last miss that the next guess adds: how much the last two agree. */
-static float miss_to_repeat(const sup_step *step)
-{
-    double product = sup_step_sum(step, SUM_PRODUCT);
-    double larger = fmax(sup_step_sum(step, SUM_OLD), sup_step_sum(step, SUM_NEW));
-    return product > 0.0 && larger > 0.0 ? (float)(product / larger) : 0.0f;
-}
-
-/* Where nothing has momentum, going on as in the last step is a guess like any other: the worse the last one was, the less
- * of it. Otherwise flesh that a step does not bring to its minimum would be thrown past it for ever. */
-static float move_to_forget(const sup_step *step)
-{
-    double miss = sup_step_sum(step, SUM_NEW), moved = sup_step_sum(step, SUM_MOVED);
-    if (!step->system->is_static) return 0.0f;
-    return moved > miss ? (float)(miss / moved) : 1.0f;
-}
-
-static void predict(const sup_step *step, int64_t begin, int64_t end)
+/* y of eq. 2.9, and the start of the iterations before the solve. */
+static void predict(const step_work *step, int64_t begin, int64_t end)
 {
     float square = step->system->time_step * step->system->time_step;
     const float *g = step->input->gravity;
     sup_four keep = sup_four_splat(1.0f - step->input->damping);
     sup_four fall = {g[0] * square, g[1] * square, g[2] * square, 0.0f};
     for (int64_t i = begin * 4; i < end * 4; i += 4) {
-        sup_four now = sup_four_load(step->now + i), moved = now - sup_four_load(step->before + i);
-        sup_four inertial = sup_four_fma(keep, moved, now) + fall, guess = now + moved; /* eq. 2.9 */
-        memcpy(step->memory.inertial + i, &inertial, sizeof inertial);
-        memcpy(step->x + i, step->input->mode == SUP_SOLVER_PLAIN ? &inertial : &guess, sizeof guess);
+        sup_four now = sup_four_load(step->now + i), moved = now - sup_four_load(step->previous + i);
+        sup_four inertial = sup_four_fma(keep, moved, now) + fall, extrapolated = now + moved; /* eq. 2.9 */
+        memcpy(step->scratch.inertial + i, &inertial, sizeof inertial);
+        memcpy(step->x + i, step->input->mode == SUP_SOLVER_PLAIN ? &inertial : &extrapolated, sizeof extrapolated);
     }
 }
 
-/* The pull of the anchors' second difference, which stands in x_last. */
-static void pull_of_anchors(const sup_step *step, int64_t begin, int64_t end)
+/* -A_fb times the anchors' second difference [anchor_count*4], into `solve`. */
+static void pull_of_anchors(const sup_system *s, const float *difference, int64_t begin, int64_t end, float *solve)
 {
-    const sup_system *s = step->system;
-    const float *anchors = step->x_last + (int64_t)s->unknown_count * 4;
     for (int64_t i = begin; i < end; i++) {
         sup_four pull = sup_four_splat(0.0f);
-        for (int32_t k = s->couple_first[i]; k < s->couple_first[i + 1]; k++)
-            pull =
-                pull - sup_four_splat(s->couple_value[k]) * sup_four_load(anchors + (int64_t)s->couple_anchor[k] * 4);
-        memcpy(step->solve + i * 4, &pull, sizeof pull);
+        for (int32_t k = s->coupling_first[i]; k < s->coupling_first[i + 1]; k++)
+            pull = pull - sup_four_splat(s->coupling_value[k]) *
+                              sup_four_load(difference + (int64_t)s->coupling_anchor[k] * 4);
+        memcpy(solve + i * 4, &pull, sizeof pull);
     }
 }
 
 static void start_range(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_step *step = data;
+    step_work *step = data;
+    const float *difference = step->x_other + (int64_t)step->system->unknown_count * 4;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
+        sup_range_bounds(step->system, range, &first, &last);
         predict(step, first, last);
         if (step->input->mode == SUP_SOLVER_PLAIN) continue;
-        measure_miss(step, range, first, last);
-        pull_of_anchors(step, first, last);
-        forward(step, range);
+        measure_prediction_error(step, first, last, step->scratch.sums + (int64_t)range * SUP_SOLVER_SUMS);
+        pull_of_anchors(step->system, difference, first, last, step->solve);
+        forward(step->system, range, step->solve);
     }
 }
 
 static void finish_start_range(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_step *step = data;
+    step_work *step = data;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        backward(step, range);
+        sup_range_bounds(step->system, range, &first, &last);
+        backward(step->system, range, step->solve);
         sup_four repeat = sup_four_splat(step->repeat);
         for (int64_t i = (int64_t)first * 4; i < (int64_t)last * 4; i += 4) {
-            sup_four guess = sup_four_load(step->x + i) + sup_four_load(step->solve + i);
-            if (step->forget > 0.0f)
-                guess = sup_four_fma(sup_four_splat(-step->forget),
-                                     sup_four_load(step->now + i) - sup_four_load(step->before + i), guess);
-            memcpy(step->memory.guess + i, &guess, sizeof guess);
-            guess = sup_four_fma(repeat, sup_four_load(step->memory.miss + i), guess);
-            memcpy(step->x + i, &guess, sizeof guess);
+            sup_four prediction = sup_four_load(step->x + i) + sup_four_load(step->solve + i);
+            if (step->drop > 0.0f)
+                prediction = sup_four_fma(sup_four_splat(-step->drop),
+                                          sup_four_load(step->now + i) - sup_four_load(step->previous + i), prediction);
+            memcpy(step->prediction + i, &prediction, sizeof prediction);
+            prediction = sup_four_fma(repeat, sup_four_load(step->prediction_error + i), prediction);
+            memcpy(step->x + i, &prediction, sizeof prediction);
         }
     }
 }
 
 static void inner_sides(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    sup_step *step = data;
+    const step_work *step = data;
+    const step_scratch *m = &step->scratch;
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++) {
-        step->kernels->anchors(step->system, step->x, step->memory.copy, step->memory.anchors, piece);
-        if (step->keeps_volume)
-            step->kernels->feet(step->system, step->memory.foot, step->memory.copy, step->memory.feet, piece);
+    for (int32_t cluster = begin; cluster < end; cluster++) {
+        step->kernels->anchors(step->system, step->x, m->copy, m->anchors, cluster);
+        if (step->keeps_volume) step->kernels->feet(step->system, m->foot, m->copy, m->feet, cluster);
     }
 }
 
-/* Forces of the caller's move the prediction of vertices that have a mass. */
-static void add_forces(const sup_step *step, int32_t begin, int32_t end)
+/* Adds the caller's forces [skin_count*3] to the inertial positions of vertices that have a mass. */
+static void add_forces(const sup_system *s, const float *force, int32_t begin, int32_t end, float *inertial)
 {
-    const sup_system *s = step->system;
     for (int32_t v = begin; v < end; v++) {
-        int64_t i = s->place[v];
+        int64_t i = s->node[v];
         if (i >= s->unknown_count || !(s->mass[i] > 0.0f)) continue;
         float inverse = 1.0f / s->mass[i];
         for (int32_t k = 0; k < 3; k++)
-            step->memory.inertial[i * 4 + k] += step->input->force[(int64_t)v * 3 + k] * inverse; /* dt^2 f / m */
+            inertial[i * 4 + k] += force[(int64_t)v * 3 + k] * inverse; /* dt^2 f / m */
     }
 }
 
 static void skin_vertices(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
+    const step_work *step = data;
+    const sup_solver_input *input = step->input;
     SUP_UNUSED(worker);
-    if (step->input->force != NULL) add_forces(step, begin, end);
-    if (step->keeps_volume) sup_step_place_feet(step, begin, end);
+    if (input->force != NULL) add_forces(step->system, input->force, begin, end, step->scratch.inertial);
+    if (step->keeps_volume) sup_volume_foot_points(step->system, input->bones, begin, end, step->scratch.foot);
 }
 
-static void start(sup_step *step)
+static void start(step_work *step)
 {
     const sup_system *s = step->system;
-    step->keeps_volume = s->volume > 0.0f && step->input->bones != NULL;
-    place_anchors(step);
-    step->solve = step->memory.direction[0];
-    sup_step_ranges(step, start_range);
-    if (step->input->mode != SUP_SOLVER_PLAIN) {
-        step->repeat = miss_to_repeat(step);
-        step->forget = move_to_forget(step);
-        step->rounding = (step->keeps_volume ? ROUNDING_OF_VOLUME : ROUNDING_OF_STRAIN) * sup_step_sum(step, SUM_SIZE);
-        sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
-        sup_step_ranges(step, finish_start_range);
+    const sup_solver_input *input = step->input;
+    place_anchors(s, input->anchors, step->now, step->previous, step->x, step->x_other);
+    step->solve = step->scratch.direction[0];
+    for_ranges(step, start_range);
+    if (input->mode != SUP_SOLVER_PLAIN) {
+        double error = sum_of(step, SUM_NEW);
+        step->repeat = sup_prediction_repeat(sum_of(step, SUM_PRODUCT), sum_of(step, SUM_OLD), error);
+        step->drop = sup_prediction_drop(s->is_static, error, sum_of(step, SUM_MOVED));
+        step->rounding = sup_step_rounding(step->keeps_volume, sum_of(step, SUM_SIZE));
+        sup_float_separator_solve4(&s->factor, &s->subdomains, step->solve);
+        for_ranges(step, finish_start_range);
     }
-    if (step->keeps_volume || step->input->force != NULL)
+    if (step->keeps_volume || input->force != NULL)
         sup_parallel(step->context, s->skin_count, SKIN_GRAIN, skin_vertices, step);
-    sup_parallel(step->context, s->piece_count, 2, inner_sides, step);
-    memcpy(step->x_last + (int64_t)s->unknown_count * 4, step->x + (int64_t)s->unknown_count * 4,
+    sup_parallel(step->context, s->cluster_count, 2, inner_sides, step);
+    memcpy(step->x_other + (int64_t)s->unknown_count * 4, step->x + (int64_t)s->unknown_count * 4,
            (size_t)s->anchor_count * 4 * sizeof(float));
-    sup_step_contact_prepare(step);
-    sup_step_done(step, SUP_SOLVER_START);
 }
 
 /* --- One iteration --- */
 
-sup_local_work sup_step_local_work(const sup_step *step)
+static sup_local_work local_work(const step_work *step)
 {
-    const sup_solver_memory *m = &step->memory;
+    const step_scratch *m = &step->scratch;
     sup_local_work work = {.system = step->system,
                            .x = step->x,
                            .anchors = m->anchors,
                            .copy = m->copy,
                            .partial = m->partial,
-                           .energy = m->piece_energy,
+                           .energy = m->cluster_energy,
                            .shared_rotation = step->input->shared_rotation};
     if (step->keeps_volume) {
         work.feet = m->feet;
-        work.pressure = m->seat_pressure;
-        work.seat_lanes = m->seat_lanes;
-        work.seat_volume = m->seat_volume;
+        work.pressure = m->region_slot_pressure;
+        work.region_slot_lanes = m->region_slot_lanes;
+        work.region_slot_volume = m->region_slot_volume;
     }
     return work;
 }
 
-static void local_pieces(void *data, int32_t begin, int32_t end, int32_t worker)
+static void local_clusters(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
-    sup_local_work work = sup_step_local_work(step);
+    const step_work *step = data;
+    sup_local_work work = local_work(step);
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++)
-        step->kernels->local(&work, piece);
+    for (int32_t cluster = begin; cluster < end; cluster++)
+        step->kernels->local(&work, cluster);
 }
 
 static void gradient_range(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
-    sup_gradient_work work = {step->system,          step->x,    step->memory.inertial, step->memory.partial,
-                              step->memory.gradient, step->solve};
+    const step_work *step = data;
+    const step_scratch *m = &step->scratch;
+    sup_gradient_work work = {step->system, step->x, m->inertial, m->partial, m->gradient, step->solve};
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_ENERGY] = step->kernels->gradient(&work, first, last);
-        if (step->contact_count == 0) forward(step, range);
+        sup_range_bounds(step->system, range, &first, &last);
+        m->sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_ENERGY] = step->kernels->gradient(&work, first, last);
+        if (step->contact_count == 0) forward(step->system, range, step->solve);
     }
 }
 
-/* Gradient at x into memory, its negative into `solve`; returns the objective of eq. 2.12. */
-static double evaluate(sup_step *step)
+/* Gradient at x, its negative into `solve`; returns the objective of eq. 2.12. */
+static double evaluate(step_work *step)
 {
-    step->solve = step->memory.direction[step->history];
-    double energy = step->keeps_volume ? sup_step_pressures(step) : 0.0;
-    sup_parallel(step->context, step->system->piece_count, 1, local_pieces, step);
-    sup_step_done(step, SUP_SOLVER_LOCAL);
-    sup_step_ranges(step, gradient_range);
-    energy += sup_step_sum(step, SUM_ENERGY);
-    for (int32_t k = 0; k < step->system->piece_count; k++)
-        energy += step->memory.piece_energy[k];
-    sup_step_done(step, SUP_SOLVER_GRADIENT);
+    const sup_system *s = step->system;
+    const step_scratch *m = &step->scratch;
+    double energy = 0.0;
+    step->solve = m->direction[step->anderson.newest];
+    if (step->keeps_volume) {
+        sup_local_work work = local_work(step);
+        energy = sup_volume_pressures(step->context, step->kernels, &work, m->region, m->region_slot_pressure);
+        stage_done(step, SUP_SOLVER_VOLUME);
+    }
+    sup_parallel(step->context, s->cluster_count, 1, local_clusters, step);
+    stage_done(step, SUP_SOLVER_LOCAL);
+    for_ranges(step, gradient_range);
+    energy += sum_of(step, SUM_ENERGY);
+    for (int32_t k = 0; k < s->cluster_count; k++)
+        energy += m->cluster_energy[k];
+    stage_done(step, SUP_SOLVER_GRADIENT);
     if (step->contact_count == 0) return energy;
-    energy += sup_step_contact_forces(step);
-    sup_step_done(step, SUP_SOLVER_CONTACT);
+    sup_contacts_report contacts =
+        sup_contacts_forces(m->contacts, step->contact_count, s->size, step->x, m->gradient, step->solve);
+    energy += contacts.energy;
+    step->report.contacts = contacts.pushing;
+    step->contact_near = contacts.near;
+    stage_done(step, SUP_SOLVER_CONTACT);
     return energy;
 }
 
 static void inner_range(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
+    const step_work *step = data;
+    const step_scratch *m = &step->scratch;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        if (step->contact_count == 0) backward(step, range);
-        for (int32_t j = 0; j <= step->history; j++)
-            step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_INNER + j] =
-                step->kernels->dot(step->memory.direction[j], step->image, (int64_t)first * 4, (int64_t)last * 4);
+        sup_range_bounds(step->system, range, &first, &last);
+        if (step->contact_count == 0) backward(step->system, range, step->solve);
+        for (int32_t j = 0; j <= step->anderson.newest; j++)
+            m->sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_INNER + j] =
+                step->kernels->dot(m->direction[j], step->image, (int64_t)first * 4, (int64_t)last * 4);
     }
 }
 
-/* The direction of the global step, and its products with those before. */
-static void find_direction(sup_step *step)
+static void solve_with_contacts(step_work *step)
 {
-    const sup_system *s = step->system;
-    step->image = step->memory.gradient;
-    if (step->contact_count > 0)
-        sup_step_contact_solve(step);
-    else
-        sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
-    sup_step_done(step, step->contact_count > 0 ? SUP_SOLVER_CONTACT : SUP_SOLVER_TOP);
-    sup_step_ranges(step, inner_range);
-    int32_t k = step->history;
-    for (int32_t j = 0; j <= k; j++)
-        step->inner[j][k] = step->inner[k][j] = -sup_step_sum(step, SUM_INNER + j);
-    sup_step_done(step, SUP_SOLVER_BACKWARD);
+    const step_scratch *m = &step->scratch;
+    sup_contact_solve work = {.context = step->context,
+                              .system = step->system,
+                              .kernels = step->kernels,
+                              .contacts = m->contacts,
+                              .count = step->contact_count,
+                              .max_solves = sup_response_max_solves(step->input->shared_rotation),
+                              .near = step->contact_near,
+                              .gradient = m->gradient,
+                              .solve = step->solve,
+                              .residual = m->residual,
+                              .search = m->search,
+                              .image = m->image,
+                              .product = m->product,
+                              .sums = m->sums};
+    step->report.contact_solves += sup_contacts_solve(&work);
+    step->image = m->image;
 }
 
-/* --- The way to the next iterate --- */
+/* The direction of the global step, and its products with the previous ones. */
+static void find_direction(step_work *step)
+{
+    const sup_system *s = step->system;
+    sup_anderson *anderson = &step->anderson;
+    step->image = step->scratch.gradient;
+    if (step->contact_count > 0)
+        solve_with_contacts(step);
+    else
+        sup_float_separator_solve4(&s->factor, &s->subdomains, step->solve);
+    stage_done(step, step->contact_count > 0 ? SUP_SOLVER_CONTACT : SUP_SOLVER_SEPARATOR);
+    for_ranges(step, inner_range);
+    int32_t k = anderson->newest;
+    for (int32_t j = 0; j <= k; j++)
+        anderson->inner[j][k] = anderson->inner[k][j] = -sum_of(step, SUM_INNER + j);
+    stage_done(step, SUP_SOLVER_BACKWARD);
+}
+
+/* --- The next iterate --- */
 
 static void mix_range(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
+    const step_work *step = data;
+    const sup_anderson *anderson = &step->anderson;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        step->kernels->mix(step->x, (const float *const *)step->memory.direction, step->factor, step->history + 1,
-                           step->x_last, (int64_t)first * 4, (int64_t)last * 4);
+        sup_range_bounds(step->system, range, &first, &last);
+        step->kernels->mix(step->x, (const float *const *)step->scratch.direction, anderson->factor,
+                           anderson->newest + 1, step->x_other, (int64_t)first * 4, (int64_t)last * 4);
     }
 }
 
-/* x_last becomes the next iterate, then they change places. */
-static void move(sup_step *step)
+static void swap_iterates(step_work *step)
 {
-    sup_step_ranges(step, mix_range);
     float *x = step->x;
-    step->x = step->x_last;
-    step->x_last = x;
-    sup_step_done(step, SUP_SOLVER_MIX);
+    step->x = step->x_other;
+    step->x_other = x;
 }
 
-/* Back to the last iterate, and from there a part of the plain step. */
-static void take_back(sup_step *step, double part)
+/* From x to the next iterate; x_other is then the last one. */
+static void move(step_work *step)
 {
-    float *x = step->x;
-    step->x = step->x_last;
-    step->x_last = x;
-    step->history--;
-    sup_step_multiple(step, part);
+    for_ranges(step, mix_range);
+    swap_iterates(step);
+    stage_done(step, SUP_SOLVER_ACCELERATE);
+}
+
+/* Back to the last iterate, and from there a fraction of the plain step. */
+static void reject(step_work *step, double fraction)
+{
+    swap_iterates(step);
+    step->anderson.newest--;
+    sup_anderson_set_multiple(&step->anderson, fraction);
     move(step);
-    step->history++;
+    step->anderson.newest++;
     step->report.rejected++;
 }
 
-/* Iterations stop where the next one promises a gain below this: a part of the objective, what a strain of 1e-6 everywhere
- * costs, or what the rounding of positions does. The plain step gains at least half of d . A d. */
-static bool enough(const sup_step *step, double energy)
+static void iterate(step_work *step)
 {
-    double gain = step->report.promised, least = fmax(1e-12 * (double)step->system->weight_sum, step->rounding);
-    return gain <= (double)step->tolerance * energy || gain <= least;
-}
-
-static void iterate(sup_step *step)
-{
-    bool plain = step->input->mode == SUP_SOLVER_PLAIN, accelerated = false;
-    bool unsure = step->contact_count > 0 || (step->keeps_volume && !plain);
-    double last = 0.0, part = 1.0;
-    for (int32_t done = 0; done < step->most;) {
+    sup_anderson *anderson = &step->anderson;
+    sup_solver_report *report = &step->report;
+    bool plain = step->input->mode == SUP_SOLVER_PLAIN, touching = step->contact_count > 0, accelerated = false;
+    bool unsure = touching || (step->keeps_volume && !plain);
+    double last = 0.0, fraction = 1.0;
+    for (int32_t done = 0; done < step->limits.max_iterations;) {
         double energy = evaluate(step);
-        bool rose = done > 0 && !(energy <= last + ROUNDING * fabs(last));
-        if (rose && (accelerated || unsure)) {
-            /* Of strain alone the plain step cannot raise the objective. Rows of contact that begin to push can, and
-             * volumes far from those at rest. */
-            part = accelerated ? 1.0 : part > 0.2 ? part * 0.5 : 0.0;
+        if (done > 0 && sup_step_rejected(energy, last, accelerated, unsure)) {
+            fraction = sup_step_backtrack(accelerated, fraction);
             accelerated = false;
-            take_back(step, part);
-            if (part > 0.0) continue;
+            reject(step, fraction);
+            if (fraction > 0.0) continue;
             break;
         }
         last = energy;
         find_direction(step);
-        step->report.iterations = ++done;
-        step->report.objective = energy;
-        double last_promise = step->report.promised;
-        step->report.promised = 0.5 * step->inner[step->history][step->history];
-        bool stop =
-            !plain && (enough(step, energy) || (done == step->usual && step->report.promised <= SLOW * last_promise));
-        /* Where the memory is full a plain step ends it: it needs no looking back. The last one with contacts either. */
-        accelerated = !plain && step->history > 0 && step->history + 1 < SUP_SOLVER_HISTORY &&
-                      !(step->contact_count > 0 && (stop || done == step->most));
-        sup_step_choose(step, accelerated);
+        report->iterations = ++done;
+        report->objective = energy;
+        double previous = report->predicted;
+        report->predicted = 0.5 * anderson->inner[anderson->newest][anderson->newest];
+        bool stop = !plain && sup_step_converged(&step->limits, done, report->predicted, previous, energy,
+                                                 (double)step->system->weight_sum, step->rounding);
+        bool last_iteration = stop || done == step->limits.max_iterations;
+        accelerated = !plain && sup_step_accelerates(anderson->newest, touching, last_iteration);
+        sup_anderson_choose(anderson, accelerated);
         move(step);
-        part = 1.0;
-        step->history = step->history + 1 < SUP_SOLVER_HISTORY ? step->history + 1 : 0;
+        fraction = 1.0;
+        anderson->newest = anderson->newest + 1 < SUP_SOLVER_HISTORY ? anderson->newest + 1 : 0;
         if (stop) break;
     }
 }
 
 /* --- The step --- */
 
-/* Whether numbers are all within a limit; what is no number is not. Rows of four, the last not looked at. */
-static bool all_within(const float *values, int64_t rows, float limit)
+/* Whether `count` vectors of four floats are within a limit; NaN is not. The fourth float is not read. */
+static bool all_within(const float *values, int64_t count, float limit)
 {
-    sup_four zero = sup_four_splat(0.0f), most = zero, sum = zero;
-    for (int64_t i = 0; i < rows; i++) {
+    sup_four zero = sup_four_splat(0.0f), outside = zero, sum = zero;
+    for (int64_t i = 0; i < count; i++) {
         sup_four v = sup_four_load(values + i * 4);
-        most = most + (sup_four)((v > limit) | (v < -limit)); /* not a number as soon as one is true */
+        outside = outside + (sup_four)((v > limit) | (v < -limit)); /* all bits set is NaN */
         sum = sum + v * zero;
     }
     for (int32_t k = 0; k < 3; k++)
-        if (!(most[k] == 0.0f && sum[k] == 0.0f)) return false;
+        if (!(outside[k] == 0.0f && sum[k] == 0.0f)) return false;
     return true;
 }
 
@@ -537,26 +609,31 @@ static bool all_finite(const float *values, int64_t count)
     return rest == 0.0f;
 }
 
+/* Largest coordinate, in sizes of the body. */
+static const float MAX_COORDINATE = 1e6f;
+
 static sup_result check_input(const sup_system *s, const sup_solver_input *input)
 {
     bool good = input->anchors != NULL || s->anchor_count == 0;
-    good = good && all_within(input->anchors, s->anchor_count, 1e6f * s->size);
+    good = good && all_within(input->anchors, s->anchor_count, MAX_COORDINATE * s->size);
     good = good && (input->force == NULL || all_finite(input->force, (int64_t)s->skin_count * 3));
     for (int32_t k = 0; good && k < 3; k++)
         good = isfinite(input->gravity[k]);
-    if (input->bones != NULL) good = good && all_within(input->bones, (int64_t)s->bone_count * 2, 1e6f * s->size);
+    if (input->bones != NULL)
+        good = good && all_within(input->bones, (int64_t)s->bone_count * 2, MAX_COORDINATE * s->size);
     return good && input->damping >= 0.0f && input->damping <= 1.0f ? SUP_OK : SUP_ERROR_DATA;
 }
 
-/* Contacts change from step to step: nobody sees the last digits of the objective with them. */
-static void set_limits(sup_step *step)
+/* The iterate that the step ended at becomes NOW. */
+static void finish_step(const step_work *step, const solver_state *state)
 {
-    const sup_solver_input *input = step->input;
-    bool plain = input->mode == SUP_SOLVER_PLAIN, fixed = input->iterations > 0, touching = step->contact_count > 0;
-    float least = step->keeps_volume ? LEAST_OF_VOLUME : LEAST_OF_STRAIN;
-    step->most = fixed ? input->iterations : plain ? 10 : touching ? 5 : step->keeps_volume ? 7 : 8;
-    step->usual = !fixed && !touching && step->keeps_volume ? 6 : 0;
-    step->tolerance = input->tolerance > 0.0f ? input->tolerance : fixed ? 0.0f : touching ? 1e-6f : least;
+    state_head *head = state->head;
+    int32_t last = head->role[PREVIOUS], work = head->role[WORK], spare = head->role[SPARE];
+    bool in_work = step->x == state->x[work];
+    head->role[PREVIOUS] = head->role[NOW];
+    head->role[NOW] = in_work ? work : spare;
+    head->role[WORK] = in_work ? spare : work;
+    head->role[SPARE] = last;
 }
 
 sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *system, void *state,
@@ -565,19 +642,16 @@ sup_result sup_solver_step_lanes(const sup_context *context, const sup_system *s
     sup_result result = check_input(system, input);
     if (result != SUP_OK) return result;
     sup_context resolved = sup_context_resolve(context);
-    sup_step step = open_step(&resolved, system, state);
-    step.input = input;
-    step.kernels = kernels_for(lanes);
+    const solver_state view = open_state(system, state, NULL);
+    step_work step = open_step(&resolved, system, state, input, lanes);
     start(&step);
-    set_limits(&step);
+    step.contact_count = sup_contacts_prepare(system, input->contacts, input->contact_count,
+                                              view.head->contact_capacity, step.now, step.scratch.contacts);
+    stage_done(&step, SUP_SOLVER_START);
+    step.limits = sup_step_limits_of(input->iterations, input->tolerance, input->mode == SUP_SOLVER_PLAIN,
+                                     step.contact_count > 0, step.keeps_volume);
     iterate(&step);
-    sup_solver_head *head = state;
-    int32_t last = head->role[BEFORE], work = head->role[WORK], spare = head->role[SPARE];
-    bool in_work = step.x == step.memory.x[work];
-    head->role[BEFORE] = head->role[NOW];
-    head->role[NOW] = in_work ? work : spare;
-    head->role[WORK] = in_work ? spare : work;
-    head->role[SPARE] = last;
+    finish_step(&step, &view);
     if (report != NULL) *report = step.report;
     return SUP_OK;
 }
@@ -588,83 +662,80 @@ sup_result sup_solver_step(const sup_context *context, const sup_system *system,
     return sup_solver_step_lanes(context, system, state, input, report, sup_simd_lanes());
 }
 
-/* Forgets momentum: the step before was here too, and so was the guess. */
-static void stand_still(const sup_system *s, void *state)
+/* Clears momentum: the previous step and the prediction are where the state is. */
+static void clear_momentum(const sup_system *s, void *memory)
 {
-    sup_step step = open_step(NULL, s, state);
-    const sup_solver_head *head = state;
-    memcpy(step.memory.guess, step.now, (size_t)s->unknown_count * 4 * sizeof(float));
-    memset(step.memory.miss, 0, (size_t)s->unknown_count * 4 * sizeof(float));
-    memcpy(step.memory.x[head->role[BEFORE]], step.now,
-           ((size_t)s->unknown_count + (size_t)s->anchor_count) * 4 * sizeof(float));
+    const solver_state state = open_state(s, memory, NULL);
+    const float *now = buffer(&state, NOW);
+    memcpy(state.prediction, now, (size_t)s->unknown_count * 4 * sizeof(float));
+    memset(state.prediction_error, 0, (size_t)s->unknown_count * 4 * sizeof(float));
+    memcpy(buffer(&state, PREVIOUS), now, ((size_t)s->unknown_count + (size_t)s->anchor_count) * 4 * sizeof(float));
 }
 
-static double furthest_move(const sup_step *step, int64_t count)
+/* Largest displacement of a coordinate in the last step. */
+static double max_displacement(const sup_system *s, void *memory)
 {
-    double most = 0.0;
-    for (int64_t i = 0; i < count; i++)
-        most = fmax(most, fabs((double)step->now[i] - (double)step->before[i]));
-    return most;
+    const solver_state state = open_state(s, memory, NULL);
+    const float *now = buffer(&state, NOW), *previous = buffer(&state, PREVIOUS);
+    double largest = 0.0;
+    for (int64_t i = 0; i < (int64_t)s->unknown_count * 4; i++)
+        largest = fmax(largest, fabs((double)now[i] - (double)previous[i]));
+    return largest;
 }
 
 sup_result sup_solver_reset(const sup_context *context, const sup_system *system, void *state, int32_t contact_capacity,
-                            const float *anchors, const float *skin, int32_t rounds)
+                            const float *anchors, const float *skin, int32_t max_steps)
 {
     const sup_system *s = system;
-    sup_solver_head *head = state;
-    *head = (sup_solver_head){.role = {0, 1, 2, 3}, .contact_capacity = contact_capacity};
-    sup_step step = open_step(NULL, s, state);
-    size_t all = ((size_t)s->unknown_count + (size_t)s->anchor_count) * 4;
-    float *x = step.memory.x[0];
-    memcpy(x, s->rest, all * sizeof(float));
+    *(state_head *)state = (state_head){.role = {0, 1, 2, 3}, .contact_capacity = contact_capacity};
+    float *x = open_state(s, state, NULL).x[0];
+    memcpy(x, s->rest, ((size_t)s->unknown_count + (size_t)s->anchor_count) * 4 * sizeof(float));
     for (int32_t v = 0; skin != NULL && v < s->skin_count; v++)
-        if (s->place[v] < s->unknown_count)
+        if (s->node[v] < s->unknown_count)
             for (int32_t k = 0; k < 3; k++)
-                if (isfinite(skin[(int64_t)v * 3 + k])) x[(int64_t)s->place[v] * 4 + k] = skin[(int64_t)v * 3 + k];
-    stand_still(s, state);
+                if (isfinite(skin[(int64_t)v * 3 + k])) x[(int64_t)s->node[v] * 4 + k] = skin[(int64_t)v * 3 + k];
+    clear_momentum(s, state);
     if (anchors == NULL) return SUP_OK;
     sup_solver_input input = {.anchors = anchors};
-    return sup_solver_settle(context, s, state, &input, rounds);
+    return sup_solver_settle(context, s, state, &input, max_steps);
 }
 
-void sup_solver_put(const sup_system *system, void *state, int32_t first, int32_t count, const float *positions)
+void sup_solver_set_positions(const sup_system *system, void *state, int32_t first, int32_t count,
+                              const float *positions)
 {
-    sup_step step = open_step(NULL, system, state);
-    const sup_solver_head *head = state;
-    float *x = step.memory.x[head->role[NOW]];
+    const solver_state view = open_state(system, state, NULL);
+    float *x = buffer(&view, NOW);
     for (int32_t i = 0; i < count; i++)
-        if (system->place[first + i] < system->unknown_count)
-            memcpy(x + (int64_t)system->place[first + i] * 4, positions + (int64_t)i * 3, 3 * sizeof(float));
-    stand_still(system, state);
+        if (system->node[first + i] < system->unknown_count)
+            memcpy(x + (int64_t)system->node[first + i] * 4, positions + (int64_t)i * 3, 3 * sizeof(float));
+    clear_momentum(system, state);
 }
 
 sup_result sup_solver_settle(const sup_context *context, const sup_system *system, void *state,
-                             const sup_solver_input *input, int32_t rounds)
+                             const sup_solver_input *input, int32_t max_steps)
 {
-    const sup_system *s = system;
-    sup_solver_input still = *input;
-    still.damping = 1.0f;
-    for (int32_t round = 0; round < (rounds > 1 ? rounds : 1); round++) {
-        sup_result result = sup_solver_step(context, s, state, &still, NULL);
+    sup_solver_input damped = *input;
+    damped.damping = 1.0f;
+    for (int32_t step = 0; step < (max_steps > 1 ? max_steps : 1); step++) {
+        sup_result result = sup_solver_step(context, system, state, &damped, NULL);
         if (result != SUP_OK) return result;
-        sup_step step = open_step(NULL, s, state);
-        double moved = furthest_move(&step, (int64_t)s->unknown_count * 4);
-        stand_still(s, state);
-        if (moved < 1e-6 * (double)s->size) break;
+        double moved = max_displacement(system, state);
+        clear_momentum(system, state);
+        if (moved < SUP_SOLVER_SETTLED * (double)system->size) break;
     }
     return SUP_OK;
 }
 
 void sup_solver_shift(const sup_system *system, void *state, const float offset[3])
 {
-    sup_step step = open_step(NULL, system, state);
-    const sup_solver_head *head = state;
+    const solver_state view = open_state(system, state, NULL);
+    float *now = buffer(&view, NOW), *previous = buffer(&view, PREVIOUS);
     int64_t unknowns = system->unknown_count, all = unknowns + system->anchor_count;
     for (int64_t i = 0; i < all; i++)
         for (int32_t k = 0; k < 3; k++) {
-            step.memory.x[head->role[NOW]][4 * i + k] += offset[k];
-            step.memory.x[head->role[BEFORE]][4 * i + k] += offset[k];
-            if (i < unknowns) step.memory.guess[4 * i + k] += offset[k];
+            now[4 * i + k] += offset[k];
+            previous[4 * i + k] += offset[k];
+            if (i < unknowns) view.prediction[4 * i + k] += offset[k];
         }
 }
 
@@ -672,27 +743,25 @@ void sup_solver_skin(const sup_system *system, const void *state, float *skin, i
 {
     const float *x = sup_solver_positions(system, state);
     for (int64_t v = 0; v < system->skin_count; v++)
-        memcpy(skin + v * stride, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
+        memcpy(skin + v * stride, x + (int64_t)system->node[v] * 4, 3 * sizeof(float));
 }
 
-float *sup_solver_step_ends(const sup_system *system, void *state, const float **before)
+float *sup_solver_step_ends(const sup_system *system, void *state, const float **previous)
 {
-    sup_step step = open_step(NULL, system, state);
-    *before = step.before;
-    return step.memory.x[((const sup_solver_head *)state)->role[NOW]];
+    const solver_state view = open_state(system, state, NULL);
+    *previous = buffer(&view, PREVIOUS);
+    return buffer(&view, NOW);
 }
 
 const float *sup_solver_positions(const sup_system *system, const void *state)
 {
-    sup_solver_memory memory = {0};
-    const sup_solver_head *head = state;
-    carve(system, head->contact_capacity, (unsigned char *)(uintptr_t)state, &memory);
-    return memory.x[head->role[NOW]];
+    const solver_state view = open_state(system, state, NULL);
+    return buffer(&view, NOW);
 }
 
 void sup_solver_vertices(const sup_system *system, const void *state, float *vertices)
 {
     const float *x = sup_solver_positions(system, state);
     for (int64_t v = 0; v < system->vertex_count; v++)
-        memcpy(vertices + v * 3, x + (int64_t)system->place[v] * 4, 3 * sizeof(float));
+        memcpy(vertices + v * 3, x + (int64_t)system->node[v] * 4, 3 * sizeof(float));
 }

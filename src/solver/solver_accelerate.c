@@ -1,15 +1,16 @@
-/* solver_accelerate.c - Anderson acceleration of the local-global map: which sum of the directions so far is the next step.
+/* solver_accelerate.c - Anderson acceleration of the local-global map: the next step as a sum of past directions.
  *
  * D. G. Anderson, "Iterative procedures for nonlinear integral equations", 1965. The norm is that of A: products of
- * directions are in sup_step.inner, so nothing here looks at a vertex. */
+ * directions are in sup_anderson.inner, so no vertex is read here. */
 #include "solver/solver_work.h"
 
-/* Solves the symmetric system b t = c of `size` unknowns by elimination; unknowns whose pivot is lost in rounding get 0. */
+/* Solves the symmetric system b t = c of `size` unknowns by elimination; unknowns whose pivot is lost
+ * in rounding become 0. */
 static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY], double *c)
 {
     double pivot[SUP_SOLVER_HISTORY] = {0.0};
     for (int32_t i = 0; i < size; i++) {
-        pivot[i] = b[i][i] > 1e-7 * pivot[0] || i == 0 ? b[i][i] : 0.0;
+        pivot[i] = sup_anderson_keeps(i, b[i][i], pivot[0]) ? b[i][i] : 0.0;
         if (!(pivot[i] > 0.0)) {
             c[i] = 0.0;
             pivot[i] = 0.0;
@@ -18,10 +19,10 @@ static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HI
             continue;
         }
         for (int32_t j = i + 1; j < size; j++) {
-            double part = b[j][i] / pivot[i];
+            double multiple = b[j][i] / pivot[i];
             for (int32_t k = i + 1; k < size; k++)
-                b[j][k] -= part * b[i][k];
-            c[j] -= part * c[i];
+                b[j][k] -= multiple * b[i][k];
+            c[j] -= multiple * c[i];
         }
     }
     for (int32_t i = size - 1; i >= 0; i--) {
@@ -31,16 +32,16 @@ static void solve_small(int32_t size, double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HI
     }
 }
 
-/* Weights of the images T_j = x_j + d_j that make the combined direction shortest in the norm of A, sum 1. */
-static void anderson_weights(const sup_step *step, double weight[SUP_SOLVER_HISTORY])
+/* Weights of the images T_j = x_j + d_j that minimise the combined direction in the norm of A; sum 1. */
+static void anderson_weights(const sup_anderson *a, double weight[SUP_SOLVER_HISTORY])
 {
-    int32_t k = step->history;
+    int32_t k = a->newest;
     double b[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY] = {{0}};
     weight[k] = 1.0;
     for (int32_t i = 0; i < k; i++) {
-        for (int32_t j = 0; j < k; j++) /* newest first: they are kept when pivots get small */
-            b[k - 1 - i][k - 1 - j] = step->inner[i][j] - step->inner[i][k] - step->inner[j][k] + step->inner[k][k];
-        weight[k - 1 - i] = step->inner[k][k] - step->inner[i][k];
+        for (int32_t j = 0; j < k; j++) /* newest first: small pivots drop old ones */
+            b[k - 1 - i][k - 1 - j] = a->inner[i][j] - a->inner[i][k] - a->inner[j][k] + a->inner[k][k];
+        weight[k - 1 - i] = a->inner[k][k] - a->inner[i][k];
     }
     double t[SUP_SOLVER_HISTORY] = {0};
     for (int32_t i = 0; i < k; i++)
@@ -54,50 +55,48 @@ static void anderson_weights(const sup_step *step, double weight[SUP_SOLVER_HIST
 }
 
 /* Coefficients of the next iterate from weights of the images. */
-static void set_step(sup_step *step, const double weight[SUP_SOLVER_HISTORY])
+static void set_step(sup_anderson *a, const double weight[SUP_SOLVER_HISTORY])
 {
-    int32_t k = step->history;
-    double *next = step->coefficient[k + 1], *here = step->coefficient[k];
+    int32_t k = a->newest;
+    double *next = a->coefficient[k + 1], *here = a->coefficient[k];
     for (int32_t i = 0; i <= k; i++) {
         next[i] = weight[i];
         for (int32_t j = i + 1; j <= k; j++)
-            next[i] += weight[j] * step->coefficient[j][i];
-        step->factor[i] = (float)(next[i] - (i < k ? here[i] : 0.0));
+            next[i] += weight[j] * a->coefficient[j][i];
+        a->factor[i] = (float)(next[i] - (i < k ? here[i] : 0.0));
     }
 }
 
-/* A multiple of the newest direction. */
-void sup_step_multiple(sup_step *step, double multiple)
+void sup_anderson_set_multiple(sup_anderson *a, double multiple)
 {
-    int32_t k = step->history;
+    int32_t k = a->newest;
     for (int32_t i = 0; i <= k; i++) {
-        step->coefficient[k + 1][i] = i < k ? step->coefficient[k][i] : multiple;
-        step->factor[i] = i < k ? 0.0f : (float)multiple;
+        a->coefficient[k + 1][i] = i < k ? a->coefficient[k][i] : multiple;
+        a->factor[i] = i < k ? 0.0f : (float)multiple;
     }
 }
 
-/* Slope of the objective along the chosen step (negative: down), and the square of its length in the norm of A. */
-static double step_slope(const sup_step *step, double *square)
+/* Slope of the objective along the chosen step (negative: descent), and its squared length in the norm of A. */
+static double step_slope(const sup_anderson *a, double *square)
 {
-    int32_t k = step->history;
+    int32_t k = a->newest;
     double slope = 0.0;
     *square = 0.0;
     for (int32_t i = 0; i <= k; i++) {
-        slope -= (double)step->factor[i] * step->inner[i][k];
+        slope -= (double)a->factor[i] * a->inner[i][k];
         for (int32_t j = 0; j <= k; j++)
-            *square += (double)step->factor[i] * (double)step->factor[j] * step->inner[i][j];
+            *square += (double)a->factor[i] * (double)a->factor[j] * a->inner[i][j];
     }
     return slope;
 }
 
-/* The next step. Where directions grow instead of shrinking (an element is turning over), shortening the combined
- * direction leads backwards or far away: then twice the plain step, which the bound below still allows. */
-void sup_step_choose(sup_step *step, bool accelerate)
+void sup_anderson_choose(sup_anderson *a, bool accelerate)
 {
-    double weight[SUP_SOLVER_HISTORY] = {0}, square, plain = step->inner[step->history][step->history];
-    sup_step_multiple(step, 1.0);
+    double weight[SUP_SOLVER_HISTORY] = {0}, square, plain = a->inner[a->newest][a->newest];
+    sup_anderson_set_multiple(a, 1.0);
     if (!accelerate) return;
-    anderson_weights(step, weight);
-    set_step(step, weight);
-    if (step_slope(step, &square) > -0.5 * plain || square > 36.0 * plain) sup_step_multiple(step, 1.9);
+    anderson_weights(a, weight);
+    set_step(a, weight);
+    double slope = step_slope(a, &square);
+    if (!sup_anderson_accepted(slope, square, plain)) sup_anderson_set_multiple(a, SUP_ANDERSON_RELAXATION);
 }

@@ -1,4 +1,4 @@
-/* solver_avx2.c - the loops for x86 processors with AVX2; empty elsewhere. */
+/* solver_avx2.c - kernels of the solver for x86 processors with AVX2; empty elsewhere. */
 #if defined(__AVX2__) && !defined(SUPPLE_SCALAR)
 #define SUP_KERNEL(name) name##_avx2
 #include "solver/solver_kernel.h"

@@ -1,4 +1,4 @@
-/* solver_avx512.c - the loops for x86 processors with AVX512; empty elsewhere. */
+/* solver_avx512.c - kernels of the solver for x86 processors with AVX512; empty elsewhere. */
 #if defined(__AVX512F__) && !defined(SUPPLE_SCALAR)
 #define SUP_KERNEL(name) name##_avx512
 #include "solver/solver_kernel.h"

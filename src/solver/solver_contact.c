@@ -1,14 +1,15 @@
-/* solver_contact.c - contacts in the global step, without a new factor.
+/* solver_contact.c - contacts in the global step, without a new factorisation.
  *
  * Based on: [komaritzan2022] section 3.2.5, A + A_col. A contact adds k/2 |n . d - offset|^2 where n . d < offset,
- * and across the normal k/2 |t|^2 as far as the cone of friction lets it (then a force of constant size), t being how
- * far d has moved across n in this step. Where a row pushes, its stiffness joins the system's matrix: A + C with
- * C = sum J^T P J, P = hold n n^T + slide (1 - n n^T). The factor of A serves as preconditioner of a few steps of
- * conjugate gradients (M. R. Hestenes, E. Stiefel, 1952): since A z = r is just what it solves, products with A are sums
- * of known vectors, and a step costs one solve and a few sums. The other way, a low-rank update, needs a solve for each
- * row and a dense factor of their size: four times slower at two hundred rows. Deviations from the thesis: rows act along their normal
- * instead of as three springs, so that they do not glue, and never pull; detection, not the solver, keeps a pair alive
- * while it is near. */
+ * and k/2 |t|^2 across the normal inside the friction cone (outside it a force of constant size); t is how far d
+ * has moved across n in this step. A contact that pushes adds its stiffness to the matrix: A + C with C = sum J^T P
+ * J, P = normal_stiffness n n^T + tangent_stiffness (1 - n n^T). The factor of A is the preconditioner of a few
+ * iterations of conjugate gradients (M. R. Hestenes, E. Stiefel, 1952). It solves A z = r exactly, so products with
+ * A are sums of known vectors, and an iteration costs one solve and a few sums. A low-rank update instead needs one
+ * solve per contact and a dense factor of their number: four times slower with two hundred contacts. Deviations
+ * from the thesis: contacts act along their normal instead of as three springs, so they do not stick to each other,
+ * and never pull; detection, not the solver, keeps a pair while it is close. */
+#include "solver/contact_response.h"
 #include "solver/solver_work.h"
 
 #include "base/simd.h"
@@ -16,56 +17,38 @@
 #include <math.h>
 
 enum { SUM_RZ = 1, SUM_CURVATURE = 2 };
-/* Steps of conjugate gradients a global step, where one rotation a prism is good enough too, and the part of the residual's
- * square at which they end earlier. */
-enum { MOST_SOLVES = 3, FAST_SOLVES = 1 };
-#define SOLVED 1e-2
-/* Part of the first direction's curvature that is the rows': with less, that step leaves below SOLVED without another solve that
- * finds it out (below 1.3e-3 in 1,300 directions of six motions). */
-#define SLIGHT 1e-3
-/* Rows nearer than this part of the character's size stiffen the matrix before they push: most of those that begin to
- * push in an iteration are then foreseen, and the objective does not rise. */
-#define NEAR 3e-4f
-/* Times the stiffness of the row's vertices, each alone, where a row does not say. Against a patch of rows the tissue
- * gives way together, so that this holds it to a few hundredths of where it would have gone; more makes the system
- * harder to solve. */
-#define DEFAULT_STIFFNESS 2.0f
-#define STIFFEST 100.0f
-/* Sum of squares of the weights that are not anchors', from which on a row is as stiff as it says: one that holds almost
- * only by anchors would throw its last vertex far away. */
-#define LEAST_SHARE 0.1f
 
 static sup_four four(const float *from)
 {
     return sup_four_load(from);
 }
 
-static sup_four see(const int32_t place[4], const float weight[4], const float *y)
+static sup_four weighted_sum(const int32_t node[4], const float weight[4], const float *y)
 {
-    sup_four d = sup_four_splat(weight[0]) * four(y + (int64_t)place[0] * 4);
+    sup_four d = sup_four_splat(weight[0]) * four(y + (int64_t)node[0] * 4);
     for (int32_t j = 1; j < 4; j++)
-        d = d + sup_four_splat(weight[j]) * four(y + (int64_t)place[j] * 4);
+        d = d + sup_four_splat(weight[j]) * four(y + (int64_t)node[j] * 4);
     return d;
 }
 
-/* J y: what a row sees of a direction. Anchors do not move in it. */
-static sup_four row_of(const sup_contact_row *row, const float *y)
+/* J y for a direction y, in which anchors do not move. */
+static sup_four apply_jacobian(const sup_contact_state *contact, const float *y)
 {
-    return see(row->moved, row->share, y);
+    return weighted_sum(contact->free_node, contact->free_weight, y);
 }
 
 /* d of contact_constraint.h at positions x. */
-static sup_four difference(const sup_contact_row *row, const float *x)
+static sup_four difference(const sup_contact_state *contact, const float *x)
 {
-    return see(row->place, row->weight, x) - four(row->point);
+    return weighted_sum(contact->node, contact->weight, x) - four(contact->point);
 }
 
 /* y += scale J^T f, at unknowns. */
-static void spread(const sup_contact_row *row, sup_four f, float scale, float *y)
+static void spread(const sup_contact_state *contact, sup_four f, float scale, float *y)
 {
     for (int32_t j = 0; j < 4; j++) {
-        float *to = y + (int64_t)row->moved[j] * 4;
-        sup_four sum = four(to) + sup_four_splat(scale * row->share[j]) * f;
+        float *to = y + (int64_t)contact->free_node[j] * 4;
+        sup_four sum = four(to) + sup_four_splat(scale * contact->free_weight[j]) * f;
         memcpy(to, &sum, sizeof sum);
     }
 }
@@ -76,138 +59,144 @@ static float dot3(sup_four a, sup_four b)
     return product[0] + product[1] + product[2];
 }
 
-/* A row of the caller's, if it makes sense: places in range, finite numbers, a unit normal, something to push. */
-static bool make_row(const sup_step *step, const sup_contact *c, sup_contact_row *row)
+/* Whether a contact of the caller is valid: finite, a unit normal, coefficients in range. */
+static bool is_valid(const sup_contact *c)
 {
-    const sup_system *s = step->system;
+    float square = c->normal[0] * c->normal[0] + c->normal[1] * c->normal[1] + c->normal[2] * c->normal[2];
+    bool finite = isfinite(c->offset) && isfinite(c->stiffness);
+    for (int32_t k = 0; k < 3; k++)
+        finite = finite && isfinite(c->point[k]) && isfinite(c->motion[k]);
+    return finite && fabsf(square - 1.0f) < SUP_RESPONSE_NORMAL_ERROR && c->limit >= 0.0f && c->press >= 0.0f &&
+           c->friction >= 0.0f && c->friction <= SUP_RESPONSE_MAX_COEFFICIENT && c->damping >= 0.0f &&
+           c->damping <= SUP_RESPONSE_MAX_COEFFICIENT;
+}
+
+/* Nodes and weights. `compliance`: sum of what the vertices yield to a unit force, each by itself; `free_square`:
+ * sum of squared weights of the unknowns. False: an index or a weight is out of range. */
+static bool set_nodes(const sup_system *s, const sup_contact *c, sup_contact_state *contact, float *compliance,
+                      float *free_square)
+{
     int32_t vertex[4] = {c->vertex, c->corner[0], c->corner[1], c->corner[2]};
     float weight[4] = {1.0f, -c->weight[0], -c->weight[1], -c->weight[2]};
-    float give = 0.0f, moves = 0.0f; /* how far the row's vertices give way to a unit force, each alone; their share */
-    *row = (sup_contact_row){.offset = c->offset, .friction = c->friction, .cap = -1.0f};
     if (c->vertex < 0) return false;
     for (int32_t j = 0; j < 4; j++) {
         if (vertex[j] >= s->skin_count || (j > 0 && vertex[j] == c->vertex)) return false;
-        row->place[j] = vertex[j] >= 0 ? s->place[vertex[j]] : 0;
-        row->weight[j] = vertex[j] >= 0 ? weight[j] : 0.0f;
-        if (!isfinite(row->weight[j]) || fabsf(row->weight[j]) > 2.0f) return false;
-        if (vertex[j] < 0 || row->place[j] >= s->unknown_count) continue;
-        row->moved[j] = row->place[j];
-        row->share[j] = row->weight[j];
-        give += row->weight[j] * row->weight[j] / s->diagonal[row->place[j]];
-        moves += row->weight[j] * row->weight[j];
+        contact->node[j] = vertex[j] >= 0 ? s->node[vertex[j]] : 0;
+        contact->weight[j] = vertex[j] >= 0 ? weight[j] : 0.0f;
+        if (!isfinite(contact->weight[j]) || fabsf(contact->weight[j]) > SUP_RESPONSE_MAX_WEIGHT) return false;
+        if (vertex[j] < 0 || contact->node[j] >= s->unknown_count) continue;
+        contact->free_node[j] = contact->node[j];
+        contact->free_weight[j] = contact->weight[j];
+        *compliance += contact->weight[j] * contact->weight[j] / s->diagonal[contact->node[j]];
+        *free_square += contact->weight[j] * contact->weight[j];
     }
+    return *compliance > 0.0f;
+}
+
+/* False: the contact is invalid and is ignored. */
+static bool prepare_contact(const sup_system *system, const sup_contact *c, const float *x, sup_contact_state *contact)
+{
+    float compliance = 0.0f, free_square = 0.0f;
+    *contact = (sup_contact_state){.offset = c->offset, .friction = c->friction, .cap = -1.0f};
+    if (!is_valid(c) || !set_nodes(system, c, contact, &compliance, &free_square)) return false;
     for (int32_t k = 0; k < 3; k++) {
-        row->normal[k] = c->normal[k];
-        row->point[k] = c->point[k];
-        if (!isfinite(c->point[k]) || !isfinite(c->motion[k])) return false;
+        contact->normal[k] = c->normal[k];
+        contact->point[k] = c->point[k];
     }
-    if (!(fabsf(dot3(four(row->normal), four(row->normal)) - 1.0f) < 0.01f) || !isfinite(c->offset) ||
-        !isfinite(c->stiffness) || !(c->friction >= 0.0f && c->friction <= 100.0f) || !(c->limit >= 0.0f) ||
-        !(c->press >= 0.0f) || !(c->damping >= 0.0f && c->damping <= 100.0f) || !(give > 0.0f))
-        return false;
     sup_four motion = {c->motion[0], c->motion[1], c->motion[2], 0.0f};
-    sup_four start = difference(row, step->now) + motion; /* from where the point was */
-    memcpy(row->start, &start, sizeof start);
-    row->limit = c->limit > 0.0f ? c->limit : INFINITY;
-    row->stiffness = (c->stiffness > 0.0f ? fminf(c->stiffness, STIFFEST) : DEFAULT_STIFFNESS) / give;
-    if (c->press > 0.0f) row->stiffness *= fminf(c->press, 1.0f);
-    row->stiffness *= fminf(1.0f, moves / LEAST_SHARE);
-    row->damping = c->damping * row->stiffness;
+    sup_four start = difference(contact, x) + motion; /* relative to where the point was */
+    memcpy(contact->start, &start, sizeof start);
+    contact->limit = c->limit > 0.0f ? c->limit : INFINITY;
+    float multiple = c->stiffness > 0.0f ? fminf(c->stiffness, SUP_RESPONSE_MAX_STIFFNESS) : SUP_RESPONSE_STIFFNESS;
+    contact->stiffness = sup_response_stiffness(multiple, compliance, c->press, free_square);
+    contact->damping = c->damping * contact->stiffness;
     return true;
 }
 
-void sup_step_contact_prepare(sup_step *step)
+int32_t sup_contacts_prepare(const sup_system *system, const sup_contact *contacts, int32_t count, int32_t capacity,
+                             const float *x, sup_contact_state *states)
 {
-    int32_t most = step->memory.head->contact_capacity, count = step->input->contact_count;
-    step->contact_count = 0;
-    for (int32_t i = 0; i < count && step->contact_count < most; i++)
-        if (make_row(step, &step->input->contacts[i], &step->memory.rows[step->contact_count])) step->contact_count++;
+    int32_t valid = 0;
+    for (int32_t i = 0; i < count && valid < capacity; i++)
+        valid += prepare_contact(system, &contacts[i], x, &states[valid]);
+    return valid;
 }
 
-/* Friction of a row that pushes with `press`: adds its force, sets its stiffness, returns its energy. */
-static float rub(sup_contact_row *row, sup_four d, float press, sup_four *force)
+/* Friction of a contact that pushes with `press`: adds its force, sets its stiffness, returns its energy. */
+static float add_friction(sup_contact_state *contact, sup_four d, float press, sup_four *force)
 {
-    if (!(row->friction > 0.0f)) return 0.0f;
-    if (row->cap < 0.0f) row->cap = row->friction * press; /* known from here on: the objective must not change */
-    sup_four t = d - four(row->start), normal = four(row->normal);
+    if (!(contact->friction > 0.0f)) return 0.0f;
+    contact->cap = sup_response_friction_cap(contact->cap, contact->friction, press);
+    sup_four t = d - four(contact->start), normal = four(contact->normal);
     t = t - sup_four_splat(dot3(t, normal)) * normal;
-    float length = sqrtf(dot3(t, t)), pull = row->stiffness * length;
-    bool sticks = pull <= row->cap;
-    row->slide = sticks ? row->stiffness : row->cap / length; /* slipping: the parabola that touches from above */
-    *force = *force + sup_four_splat(row->slide) * t;
-    return sticks ? 0.5f * pull * length : row->cap * (length - 0.5f * row->cap / row->stiffness);
+    sup_response_tangent slide = sup_response_slide(sqrtf(dot3(t, t)), contact->stiffness, contact->cap);
+    contact->tangent_stiffness = slide.stiffness;
+    *force = *force + sup_four_splat(contact->tangent_stiffness) * t;
+    return slide.energy;
 }
 
-/* Pushes along the normal: sets the stiffness, returns the energy. `press` is how hard. */
-static float push(sup_contact_row *row, float depth, float *press)
+sup_contacts_report sup_contacts_forces(sup_contact_state *contacts, int32_t count, float size, const float *x,
+                                        float *gradient, float *solve)
 {
-    if (depth < row->limit) {
-        *press = row->stiffness * depth;
-        row->hold += row->stiffness;
-        return 0.5f * *press * depth;
+    sup_contacts_report report = {0};
+    for (int32_t i = 0; i < count; i++) {
+        sup_contact_state *contact = &contacts[i];
+        sup_four normal = four(contact->normal), d = difference(contact, x);
+        sup_response_normal c = sup_response_push(dot3(normal, d), dot3(normal, four(contact->start)), contact->offset,
+                                                  contact->stiffness, contact->limit, contact->damping, size);
+        contact->normal_stiffness = c.stiffness;
+        contact->tangent_stiffness = 0.0f;
+        report.energy += 0.5 * (double)c.drag * (double)c.moved;
+        report.energy += (double)c.energy;
+        report.pushing += c.depth > 0.0f;
+        sup_four force = sup_four_splat(c.drag - c.press) * normal;
+        if (c.depth > 0.0f) report.energy += (double)add_friction(contact, d, c.press, &force);
+        if (!(contact->normal_stiffness > 0.0f)) continue;
+        report.near = true;
+        spread(contact, force, 1.0f, gradient);
+        spread(contact, force, -1.0f, solve);
     }
-    *press = row->stiffness * row->limit; /* constant from here on: the parabola that touches from above */
-    row->hold += *press / depth;
-    return *press * (depth - 0.5f * row->limit);
+    return report;
 }
 
-double sup_step_contact_forces(sup_step *step)
-{
-    double energy = 0.0;
-    step->report.contacts = 0;
-    step->contact_near = false;
-    for (int32_t i = 0; i < step->contact_count; i++) {
-        sup_contact_row *row = &step->memory.rows[i];
-        float press = 0.0f;
-        sup_four normal = four(row->normal), d = difference(row, step->x);
-        float along = dot3(normal, d), depth = row->offset - along;
-        float moved = along - dot3(normal, four(row->start)), drag = row->damping * moved;
-        row->hold = row->damping;
-        row->slide = 0.0f;
-        energy += 0.5 * (double)drag * (double)moved;
-        if (depth > 0.0f) {
-            energy += (double)push(row, depth, &press);
-            step->report.contacts++;
-        } else if (depth > -NEAR * step->system->size) {
-            row->hold += row->stiffness;
-        }
-        sup_four force = sup_four_splat(drag - press) * normal;
-        if (depth > 0.0f) energy += (double)rub(row, d, press, &force);
-        if (!(row->hold > 0.0f)) continue;
-        step->contact_near = true;
-        spread(row, force, 1.0f, step->memory.gradient);
-        spread(row, force, -1.0f, step->solve);
-    }
-    return energy;
-}
+/* --- Conjugate gradients --- */
 
-/* P J y of every row, and y . C y. */
-static double contact_product(const sup_step *step, const float *y)
+/* P J y of every contact; returns y . C y. */
+static double contact_product(const sup_contact_solve *work, const float *y)
 {
     double sum = 0.0;
-    for (int32_t i = 0; i < step->contact_count; i++) {
-        sup_contact_row *row = &step->memory.rows[i];
-        if (!(row->hold > 0.0f)) continue;
-        sup_four normal = four(row->normal), d = row_of(row, y);
-        sup_four force =
-            sup_four_splat(row->slide) * d + sup_four_splat((row->hold - row->slide) * dot3(d, normal)) * normal;
-        memcpy(row->force, &force, sizeof force);
+    for (int32_t i = 0; i < work->count; i++) {
+        sup_contact_state *contact = &work->contacts[i];
+        if (!(contact->normal_stiffness > 0.0f)) continue;
+        sup_four normal = four(contact->normal), d = apply_jacobian(contact, y);
+        float difference_of_stiffness = contact->normal_stiffness - contact->tangent_stiffness;
+        sup_four force = sup_four_splat(contact->tangent_stiffness) * d +
+                         sup_four_splat(difference_of_stiffness * dot3(d, normal)) * normal;
+        memcpy(contact->force, &force, sizeof force);
         sum += (double)dot3(force, d);
     }
     return sum;
 }
 
-/* out += scale C y, of the y that was last given to contact_product. */
-static void spread_product(const sup_step *step, float scale, float *out)
+/* out += scale C y, for the y of the last contact_product. */
+static void spread_product(const sup_contact_solve *work, float scale, float *out)
 {
-    for (int32_t i = 0; i < step->contact_count; i++)
-        if (step->memory.rows[i].hold > 0.0f)
-            spread(&step->memory.rows[i], four(step->memory.rows[i].force), scale, out);
+    for (int32_t i = 0; i < work->count; i++)
+        if (work->contacts[i].normal_stiffness > 0.0f)
+            spread(&work->contacts[i], four(work->contacts[i].force), scale, out);
 }
 
-static double range_dot(const sup_step *step, const float *a, const float *b, int32_t first, int32_t last)
+static void for_ranges(sup_contact_solve *work, sup_task_fn *fn)
 {
-    return step->kernels->dot(a, b, (int64_t)first * 4, (int64_t)last * 4);
+    sup_parallel(work->context, sup_range_count(work->system), 1, fn, work);
+}
+
+static void set_sum(const sup_contact_solve *work, int32_t range, int32_t index, const float *a, const float *b)
+{
+    int32_t first, last;
+    sup_range_bounds(work->system, range, &first, &last);
+    work->sums[(int64_t)range * SUP_SOLVER_SUMS + index] =
+        work->kernels->dot(a, b, (int64_t)first * 4, (int64_t)last * 4);
 }
 
 static void copy_range(const float *from, float *to, int32_t first, int32_t last)
@@ -215,126 +204,121 @@ static void copy_range(const float *from, float *to, int32_t first, int32_t last
     memcpy(to + (int64_t)first * 4, from + (int64_t)first * 4, (size_t)(last - first) * 4 * sizeof(float));
 }
 
-/* r into `solve`, and there the first half of A z = r. Before the first step of conjugate gradients r is there alone. */
+/* First half of A z = r, in `solve`. In the first iteration r is only in `solve`. */
 static void solve_forward(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
-    const sup_system *s = step->system;
+    const sup_contact_solve *work = data;
+    const sup_system *s = work->system;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        if (step->cg_begins)
-            copy_range(step->solve, step->memory.residual, first, last);
+        sup_range_bounds(s, range, &first, &last);
+        if (work->first)
+            copy_range(work->solve, work->residual, first, last);
         else
-            copy_range(step->memory.residual, step->solve, first, last);
-        if (range < s->parts.part_count) sup_float_subdomain_forward4(&s->factor, &s->parts, range, step->solve);
+            copy_range(work->residual, work->solve, first, last);
+        if (range < s->subdomains.subdomain_count)
+            sup_float_subdomain_forward4(&s->factor, &s->subdomains, range, work->solve);
     }
 }
 
-/* z in `solve`, and r . z. */
+/* Second half: z in `solve`, and r . z. */
 static void solve_backward(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
-    const sup_system *s = step->system;
+    const sup_contact_solve *work = data;
+    const sup_system *s = work->system;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
-        int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        if (range < s->parts.part_count) sup_float_subdomain_backward4(&s->factor, &s->parts, range, step->solve);
-        step->memory.sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_RZ] =
-            range_dot(step, step->memory.residual, step->solve, first, last);
+        if (range < s->subdomains.subdomain_count)
+            sup_float_subdomain_backward4(&s->factor, &s->subdomains, range, work->solve);
+        set_sum(work, range, SUM_RZ, work->residual, work->solve);
     }
 }
 
-/* p = z + beta p, A p = r + beta A p, and p . A p; p = z in the first step. */
-static void turn(void *data, int32_t begin, int32_t end, int32_t worker)
+/* p = z + beta p, A p = r + beta A p, and p . A p; p = z in the first iteration. */
+static void update_search(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
-    const sup_solver_memory *m = &step->memory;
+    const sup_contact_solve *work = data;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        const float *search = m->search, *image = m->image;
+        sup_range_bounds(work->system, range, &first, &last);
+        const float *search = work->search, *image = work->image;
         int64_t from = (int64_t)first * 4, to = (int64_t)last * 4;
-        if (step->cg_begins) {
-            copy_range(step->solve, m->search, first, last);
-            copy_range(m->residual, m->image, first, last);
-            memset(m->product + from, 0, (size_t)(to - from) * sizeof(float));
+        if (work->first) {
+            copy_range(work->solve, work->search, first, last);
+            copy_range(work->residual, work->image, first, last);
+            memset(work->product + from, 0, (size_t)(to - from) * sizeof(float));
         } else {
-            step->kernels->mix(step->solve, &search, &step->cg_factor, 1, m->search, from, to);
-            step->kernels->mix(m->residual, &image, &step->cg_factor, 1, m->image, from, to);
+            work->kernels->mix(work->solve, &search, &work->factor, 1, work->search, from, to);
+            work->kernels->mix(work->residual, &image, &work->factor, 1, work->image, from, to);
         }
-        m->sums[(int64_t)range * SUP_SOLVER_SUMS + SUM_CURVATURE] = range_dot(step, m->search, m->image, first, last);
+        set_sum(work, range, SUM_CURVATURE, work->search, work->image);
     }
 }
 
-/* d += alpha p, r -= alpha A p; what contacts add to the residual comes apart. */
+/* d += alpha p, r -= alpha A p; spread_product adds the contacts' part of the residual. */
 static void advance(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
-    const sup_solver_memory *m = &step->memory;
+    const sup_contact_solve *work = data;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        sup_step_range(step, range, &first, &last);
-        const float *search = m->search, *image = m->image;
+        sup_range_bounds(work->system, range, &first, &last);
+        const float *search = work->search, *image = work->image;
         int64_t from = (int64_t)first * 4, to = (int64_t)last * 4;
-        float back = -step->cg_factor;
-        step->kernels->mix(m->product, &search, &step->cg_factor, 1, m->product, from, to);
-        step->kernels->mix(m->residual, &image, &back, 1, m->residual, from, to);
+        float negative = -work->factor;
+        work->kernels->mix(work->product, &search, &work->factor, 1, work->product, from, to);
+        work->kernels->mix(work->residual, &image, &negative, 1, work->residual, from, to);
     }
 }
 
-static double precondition(sup_step *step)
+/* z = A^-1 r in `solve`; returns r . z. */
+static double precondition(sup_contact_solve *work)
 {
-    const sup_system *s = step->system;
-    sup_step_ranges(step, solve_forward);
-    sup_float_separator_solve4(&s->factor, &s->parts, step->solve);
-    sup_step_ranges(step, solve_backward);
-    step->report.contact_solves++;
-    return sup_step_sum(step, SUM_RZ);
+    const sup_system *s = work->system;
+    for_ranges(work, solve_forward);
+    sup_float_separator_solve4(&s->factor, &s->subdomains, work->solve);
+    for_ranges(work, solve_backward);
+    return sup_range_sum(s, work->sums, SUM_RZ);
 }
 
-/* The direction into `solve`, and what A makes of it: all but what is left of the residual, contacts aside. */
+/* The direction into `solve`, and -A times it into `image`: the gradient plus the remaining residual. */
 static void finish(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     static const float one = 1.0f;
-    const sup_step *step = data;
-    const sup_solver_memory *m = &step->memory;
+    const sup_contact_solve *work = data;
     SUP_UNUSED(worker);
     for (int32_t range = begin; range < end; range++) {
         int32_t first, last;
-        const float *residual = m->residual;
-        sup_step_range(step, range, &first, &last);
-        copy_range(m->product, step->solve, first, last);
-        step->kernels->mix(m->gradient, &residual, &one, 1, m->image, (int64_t)first * 4, (int64_t)last * 4);
+        const float *residual = work->residual;
+        sup_range_bounds(work->system, range, &first, &last);
+        copy_range(work->product, work->solve, first, last);
+        work->kernels->mix(work->gradient, &residual, &one, 1, work->image, (int64_t)first * 4, (int64_t)last * 4);
     }
 }
 
-void sup_step_contact_solve(sup_step *step)
+int32_t sup_contacts_solve(sup_contact_solve *work)
 {
-    const sup_solver_memory *m = &step->memory;
-    const int32_t most = step->input->shared_rotation ? FAST_SOLVES : MOST_SOLVES;
-    step->cg_begins = true; /* -g is in `solve` */
-    double rz = precondition(step), first = rz;
-    for (int32_t k = 0; k < most; k++) {
-        sup_step_ranges(step, turn);
-        step->cg_begins = false;
-        double rows = contact_product(step, m->search), curvature = sup_step_sum(step, SUM_CURVATURE) + rows;
-        double alpha = rz / curvature;
-        if (!(rz > 0.0) || !(curvature > 0.0) || !isfinite(alpha)) break;
-        step->cg_factor = (float)alpha;
-        spread_product(step, -step->cg_factor, m->residual);
-        sup_step_ranges(step, advance);
-        if (k + 1 == most || !step->contact_near || (k == 0 && rows < SLIGHT * curvature))
-            break; /* exact without rows */
-        double next = precondition(step);
-        step->cg_factor = (float)(next / rz);
-        if (!(next > SOLVED * first) || !isfinite(step->cg_factor)) break;
+    const sup_system *s = work->system;
+    int32_t solves = 1;
+    work->first = true; /* -g is in `solve` */
+    double rz = precondition(work), first_rz = rz;
+    for (int32_t k = 0; k < work->max_solves; k++) {
+        for_ranges(work, update_search);
+        work->first = false;
+        double contacts = contact_product(work, work->search);
+        double curvature = sup_range_sum(s, work->sums, SUM_CURVATURE) + contacts;
+        work->factor = sup_response_step_length(rz, curvature);
+        if (work->factor == 0.0f) break;
+        spread_product(work, -work->factor, work->residual);
+        for_ranges(work, advance);
+        if (k + 1 == work->max_solves || !sup_response_leaves_residual(k, work->near, contacts, curvature)) break;
+        double next = precondition(work);
+        solves++;
+        if (!sup_response_next_search(next, rz, first_rz, &work->factor)) break;
         rz = next;
     }
-    sup_step_ranges(step, finish);
-    step->image = m->image;
+    for_ranges(work, finish);
+    return solves;
 }

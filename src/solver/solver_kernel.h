@@ -1,13 +1,13 @@
 /* solver_kernel.h (internal) - the loops of a step over prisms and vertices; includers define SUP_KERNEL(name).
  *
  * Based on: [komaritzan2022] section 2.2, local step. Prisms come in batches of 16 (system.h). Positions are
- * gathered as rows of four floats and transposed: hardware gathers are slower. Gradients go back the same way, row by
- * row, into sums that belong to the piece alone, so their order never changes. */
+ * gathered as vectors of four floats and transposed: hardware gathers are slower. Gradients are scattered the same
+ * way, one vector at a time, into sums of one cluster, so their order never changes. */
 #include "base/simd_rows.h"
 #include "solver/wedge.h"
 #include "solver/solver_work.h"
 
-/* --- Rows of four floats to lanes and back --- */
+/* --- Vectors of four floats to lanes and back --- */
 
 SUP_ELEMENT sup_wide3 gather(const float *copy, const uint16_t *corner)
 {
@@ -27,24 +27,24 @@ SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
 
 #else
 
-SUP_ELEMENT void add_row(float *to, sup_four v)
+SUP_ELEMENT void add_vector(float *to, sup_four v)
 {
     sup_four sum = sup_four_load(to) + v;
     memcpy(to, &sum, sizeof sum);
 }
 
-SUP_ELEMENT void add_rows(float *sum, const uint16_t *target, sup_wide v)
+SUP_ELEMENT void add_vectors(float *sum, const uint16_t *target, sup_wide v)
 {
 #if SUP_LANES == 16
-    add_row(sum + (int64_t)target[0] * 4, (sup_four)_mm512_castps512_ps128((__m512)v));
-    add_row(sum + (int64_t)target[4] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 1));
-    add_row(sum + (int64_t)target[8] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 2));
-    add_row(sum + (int64_t)target[12] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 3));
+    add_vector(sum + (int64_t)target[0] * 4, (sup_four)_mm512_castps512_ps128((__m512)v));
+    add_vector(sum + (int64_t)target[4] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 1));
+    add_vector(sum + (int64_t)target[8] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 2));
+    add_vector(sum + (int64_t)target[12] * 4, (sup_four)_mm512_extractf32x4_ps((__m512)v, 3));
 #elif SUP_LANES == 8
-    add_row(sum + (int64_t)target[0] * 4, (sup_four)_mm256_castps256_ps128((__m256)v));
-    add_row(sum + (int64_t)target[4] * 4, (sup_four)_mm256_extractf128_ps((__m256)v, 1));
+    add_vector(sum + (int64_t)target[0] * 4, (sup_four)_mm256_castps256_ps128((__m256)v));
+    add_vector(sum + (int64_t)target[4] * 4, (sup_four)_mm256_extractf128_ps((__m256)v, 1));
 #else
-    add_row(sum + (int64_t)target[0] * 4, v);
+    add_vector(sum + (int64_t)target[0] * 4, v);
 #endif
 }
 
@@ -53,7 +53,7 @@ SUP_ELEMENT void scatter(float *sum, const uint16_t *target, sup_wide3 v)
     sup_wide rows[4] = {v.x, v.y, v.z, sup_wide_splat(0.0f)};
     sup_simd_rows_transpose(rows);
     for (int k = 0; k < 4; k++)
-        add_rows(sum, target + k, rows[k]);
+        add_vectors(sum, target + k, rows[k]);
 }
 
 #endif
@@ -71,35 +71,36 @@ SUP_ELEMENT sup_wide3 load3(const float *from)
                        sup_wide_load(from + 2 * SUP_PRISM_LANES)};
 }
 
-SUP_ELEMENT column column_of(const float *feet, const sup_wide3 skin[3])
+SUP_ELEMENT wedge wedge_of(const float *feet, const sup_wide3 skin[3])
 {
     sup_wide3 last = load3(feet), foot = load3(feet + 3 * SUP_PRISM_LANES);
-    return (column){sup_wide3_sub(skin[0], last), sup_wide3_sub(skin[1], last),
-                    sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(feet + 6 * SUP_PRISM_LANES)};
+    return (wedge){sup_wide3_sub(skin[0], last), sup_wide3_sub(skin[1], last),
+                   sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(feet + 6 * SUP_PRISM_LANES)};
 }
 
-/* Gradient of a column's volume at its skin, times the pressures of its chambers. */
+/* Gradient of a wedge's volume at its skin vertices, times the pressures of its regions. */
 SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, const sup_wide3 skin[3], sup_wide3 sum[5])
 {
     const sup_system *s = work->system;
     sup_wide scale = sup_wide_splat(0.0f);
     for (int64_t k = s->blend_first[batch]; k < s->blend_first[batch + 1]; k++)
         scale = sup_wide_fma(sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane),
-                             sup_wide_splat(work->pressure[s->blend_seat[k]]), scale);
-    column c = column_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
-    column_press(&c, scale, sum);
+                             sup_wide_splat(work->pressure[s->blend_region_slot[k]]), scale);
+    wedge c = wedge_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
+    wedge_press(&c, scale, sum);
 }
 
-/* Batches whose inner side is anchored: only the skin takes gradients. */
-SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared,
+/* Batches whose inner side is anchored: only the skin has gradients. */
+SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_system_cluster *cluster, bool shared,
                                       bool volume)
 {
     const sup_system *s = work->system;
-    const float *copy = work->copy + (int64_t)piece->copy_first * 4;
-    float *partial = work->partial + (int64_t)piece->copy_first * 4;
+    const float *copy = work->copy + (int64_t)cluster->copy_first * 4;
+    float *partial = work->partial + (int64_t)cluster->copy_first * 4;
     sup_wide energy = sup_wide_splat(0.0f);
-    for (int64_t b = piece->batch_first; b < piece->batch_mixed; b++) {
-        const float *inner = work->anchors + (piece->anchor_first + (b - piece->batch_first)) * SUP_PRISM_ANCHOR_FLOATS;
+    for (int64_t b = cluster->batch_first; b < cluster->batch_mixed; b++) {
+        const float *inner =
+            work->anchors + (cluster->anchor_first + (b - cluster->batch_first)) * SUP_PRISM_ANCHOR_FLOATS;
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
             sup_wide3 base[3], skin[3], edge[5], sum[5];
@@ -120,13 +121,14 @@ SUP_ELEMENT sup_wide anchored_batches(const sup_local_work *work, const sup_syst
     return energy;
 }
 
-SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_piece *piece, bool shared, bool volume)
+SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_cluster *cluster, bool shared,
+                                   bool volume)
 {
     const sup_system *s = work->system;
-    const float *copy = work->copy + (int64_t)piece->copy_first * 4;
-    float *partial = work->partial + (int64_t)piece->copy_first * 4;
+    const float *copy = work->copy + (int64_t)cluster->copy_first * 4;
+    float *partial = work->partial + (int64_t)cluster->copy_first * 4;
     sup_wide energy = sup_wide_splat(0.0f);
-    for (int64_t b = piece->batch_mixed; b < piece->batch_end; b++)
+    for (int64_t b = cluster->batch_mixed; b < cluster->batch_end; b++)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             const uint16_t *corner = s->corner + b * SUP_PRISM_CORNERS + lane;
             sup_wide3 point[6], edge[5], sum[5];
@@ -137,7 +139,7 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
             energy = energy + any_prism(s->tets + b * SUP_PRISM_FLOATS + lane, edge, 5, shared, sum);
             sup_wide3 rest = {sup_wide_splat(0.0f), sup_wide_splat(0.0f), sup_wide_splat(0.0f)};
             for (int k = 0; k < 5; k++)
-                rest = sup_wide3_sub(rest, sum[k]); /* a common translation costs nothing */
+                rest = sup_wide3_sub(rest, sum[k]); /* forces of strain sum to zero */
             if (volume) press(work, b, lane, point, sum);
             for (int k = 0; k < 5; k++)
                 scatter(partial, corner + k * SUP_PRISM_LANES, sum[k]);
@@ -146,17 +148,17 @@ SUP_ELEMENT sup_wide mixed_batches(const sup_local_work *work, const sup_system_
     return energy;
 }
 
-/* Copies of rows that a piece works on: its gathers then stay in the nearest cache. */
-static void copy_rows(const sup_system *s, const float *rows, float *copy, int64_t begin, int64_t end)
+/* Copies the nodes of a cluster, so that its gathers stay in the first-level cache. */
+static void copy_nodes(const sup_system *s, const float *from, float *copy, int64_t begin, int64_t end)
 {
     for (int64_t k = begin; k < end; k++)
-        memcpy(copy + k * 4, rows + (int64_t)s->copy_place[k] * 4, 4 * sizeof(float));
+        memcpy(copy + k * 4, from + (int64_t)s->copy_node[k] * 4, 4 * sizeof(float));
 }
 
-SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool shared, bool volume)
+SUP_ELEMENT void local_cluster(const sup_local_work *work, int32_t cluster, bool shared, bool volume)
 {
-    const sup_system_piece *p = &work->system->pieces[piece];
-    if (!volume) copy_rows(work->system, work->x, work->copy, p->copy_first, p->copy_inner);
+    const sup_system_cluster *p = &work->system->clusters[cluster];
+    if (!volume) copy_nodes(work->system, work->x, work->copy, p->copy_first, p->copy_inner);
     memset(work->partial + (int64_t)p->copy_first * 4, 0, (size_t)(p->copy_inner - p->copy_first) * 4 * sizeof(float));
     float lanes[2][SUP_LANES];
     sup_wide_store(lanes[0], anchored_batches(work, p, shared, volume));
@@ -164,45 +166,46 @@ SUP_ELEMENT void local_piece(const sup_local_work *work, int32_t piece, bool sha
     double energy = 0.0;
     for (int k = 0; k < SUP_LANES; k++)
         energy += (double)lanes[0][k] + (double)lanes[1][k];
-    work->energy[piece] = 0.5 * energy;
+    work->energy[cluster] = 0.5 * energy;
 }
 
-static void local(const sup_local_work *work, int32_t piece)
+static void local(const sup_local_work *work, int32_t cluster)
 {
     bool volume = work->pressure != NULL;
-#if defined(__wasm__) /* one copy, too */
-    local_piece(work, piece, work->shared_rotation, volume);
+#if defined(__wasm__) /* one copy, for size */
+    local_cluster(work, cluster, work->shared_rotation, volume);
 #else
     if (volume && work->shared_rotation)
-        local_piece(work, piece, true, true);
+        local_cluster(work, cluster, true, true);
     else if (volume)
-        local_piece(work, piece, false, true);
+        local_cluster(work, cluster, false, true);
     else if (work->shared_rotation)
-        local_piece(work, piece, true, false);
+        local_cluster(work, cluster, true, false);
     else
-        local_piece(work, piece, false, false);
+        local_cluster(work, cluster, false, false);
 #endif
 }
 
-/* Volumes of a piece's columns, as they count for its seats. */
-static void volumes(const sup_local_work *work, int32_t piece)
+/* Volumes of a cluster's wedges, summed by region slot. */
+static void volumes(const sup_local_work *work, int32_t cluster)
 {
     const sup_system *s = work->system;
-    const sup_system_piece *p = &s->pieces[piece];
+    const sup_system_cluster *p = &s->clusters[cluster];
     const float *copy = work->copy + (int64_t)p->copy_first * 4;
-    int64_t first = s->seat_first[piece], end = s->seat_first[piece + 1];
-    copy_rows(s, work->x, work->copy, p->copy_first, p->copy_inner);
-    memset(work->seat_lanes + first * SUP_PRISM_LANES, 0, (size_t)(end - first) * SUP_PRISM_LANES * sizeof(float));
+    int64_t first = s->region_slot_first[cluster], end = s->region_slot_first[cluster + 1];
+    copy_nodes(s, work->x, work->copy, p->copy_first, p->copy_inner);
+    memset(work->region_slot_lanes + first * SUP_PRISM_LANES, 0,
+           (size_t)(end - first) * SUP_PRISM_LANES * sizeof(float));
     for (int64_t b = p->batch_first; b < p->batch_end; b++)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             sup_wide3 skin[3];
             for (int k = 0; k < 3; k++) {
                 skin[k] = gather(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
             }
-            column c = column_of(work->feet + b * SUP_PRISM_FEET_FLOATS + lane, skin);
-            sup_wide six = column_volume6(&c);
+            wedge c = wedge_of(work->feet + b * SUP_PRISM_FEET_FLOATS + lane, skin);
+            sup_wide six = wedge_volume6(&c);
             for (int64_t k = s->blend_first[b]; k < s->blend_first[b + 1]; k++) {
-                float *sum = work->seat_lanes + (int64_t)s->blend_seat[k] * SUP_PRISM_LANES + lane;
+                float *sum = work->region_slot_lanes + (int64_t)s->blend_region_slot[k] * SUP_PRISM_LANES + lane;
                 sup_wide weight = sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane);
                 sup_wide_store(sum, sup_wide_fma(weight, six, sup_wide_load(sum)));
             }
@@ -210,8 +213,8 @@ static void volumes(const sup_local_work *work, int32_t piece)
     for (int64_t k = first; k < end; k++) {
         double sum = 0.0;
         for (int lane = 0; lane < SUP_PRISM_LANES; lane++)
-            sum += (double)work->seat_lanes[k * SUP_PRISM_LANES + lane];
-        work->seat_volume[k] = sum;
+            sum += (double)work->region_slot_lanes[k * SUP_PRISM_LANES + lane];
+        work->region_slot_volume[k] = sum;
     }
 }
 
@@ -222,10 +225,10 @@ SUP_ELEMENT void store3(float *to, sup_wide3 v)
     sup_wide_store(to + 2 * SUP_PRISM_LANES, v.z);
 }
 
-static void anchors(const sup_system *s, const float *x, float *copy, float *to, int32_t piece)
+static void anchors(const sup_system *s, const float *x, float *copy, float *to, int32_t cluster)
 {
-    const sup_system_piece *p = &s->pieces[piece];
-    copy_rows(s, x, copy, p->copy_first, p->copy_end);
+    const sup_system_cluster *p = &s->clusters[cluster];
+    copy_nodes(s, x, copy, p->copy_first, p->copy_end);
     copy += (int64_t)p->copy_first * 4;
     to += (int64_t)p->anchor_first * SUP_PRISM_ANCHOR_FLOATS;
     for (int64_t b = p->batch_first; b < p->batch_mixed; b++, to += SUP_PRISM_ANCHOR_FLOATS)
@@ -235,10 +238,10 @@ static void anchors(const sup_system *s, const float *x, float *copy, float *to,
                        gather(copy, s->corner + b * SUP_PRISM_CORNERS + (3 + k) * SUP_PRISM_LANES + lane));
 }
 
-static void feet(const sup_system *s, const float *points, float *copy, float *to, int32_t piece)
+static void feet(const sup_system *s, const float *points, float *copy, float *to, int32_t cluster)
 {
-    const sup_system_piece *p = &s->pieces[piece];
-    copy_rows(s, points, copy, p->copy_first, p->copy_inner);
+    const sup_system_cluster *p = &s->clusters[cluster];
+    copy_nodes(s, points, copy, p->copy_first, p->copy_inner);
     copy += (int64_t)p->copy_first * 4;
     to += (int64_t)p->batch_first * SUP_PRISM_FEET_FLOATS;
     for (int64_t b = p->batch_first; b < p->batch_end; b++, to += SUP_PRISM_FEET_FLOATS)
@@ -249,7 +252,7 @@ static void feet(const sup_system *s, const float *points, float *copy, float *t
             sup_wide3 a = sup_wide3_sub(foot[0], foot[2]), b1 = sup_wide3_sub(foot[1], foot[2]);
             store3(to + lane, foot[2]);
             store3(to + 3 * SUP_PRISM_LANES + lane, b1);
-            store3(to + 6 * SUP_PRISM_LANES + lane, column_cross(a, b1));
+            store3(to + 6 * SUP_PRISM_LANES + lane, wedge_cross(a, b1));
         }
 }
 
@@ -271,7 +274,7 @@ static double gradient(const sup_gradient_work *work, int32_t begin, int32_t end
         memcpy(work->gradient + i * 4, &g, sizeof g);
         g = -g;
         memcpy(work->solve + i * 4, &g, sizeof g);
-        if (i % 64 != 63 && i != end - 1) continue; /* long sums in double */
+        if (i % 64 != 63 && i != end - 1) continue; /* sum blocks of 64 in double */
         energy += (double)sup_four_lane(sum, 0) + (double)sup_four_lane(sum, 1) + (double)sup_four_lane(sum, 2);
         sum = sup_four_splat(0.0f);
     }

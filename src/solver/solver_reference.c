@@ -1,7 +1,8 @@
-/* solver_reference.c - the reference: local step by polar decomposition, global step by an exact solve, in double.
+/* solver_reference.c - reference implementation: local step by polar decomposition, global step by an exact solve,
+ * in double.
  *
- * Based on: [komaritzan2022] Algorithm 2.1. Written for reading: element by element, matrix by matrix. Where volume counts
- * (solver_volume.c) a global step is x - A^-1 gradient, with the solver's stiffer A. */
+ * Based on: [komaritzan2022] Algorithm 2.1. Written for readability: element by element, matrix by matrix. With
+ * volume (solver_volume.c) a global step is x - A^-1 gradient, with the solver's stiffened A. */
 #include "solver/solver_reference.h"
 
 #include "linalg/cholesky.h"
@@ -20,7 +21,7 @@ struct sup_reference {
     sup_context context;
     sup_arena arena;
     int32_t skin_count, vertex_count, tet_count, unknown_count;
-    int32_t outer_count; /* tets over the middle, which stand first */
+    int32_t outer_count; /* tets above the middle layer, which come first */
     bool is_static;
     double time_step;
     tet *tets;
@@ -30,21 +31,21 @@ struct sup_reference {
     float *rest;      /* [vertex_count*3] */
     double *gradient; /* [vertex_count*3] */
 
-    sup_tissue tissue; /* with volume only, as all that follows; its arrays are the caller's */
+    sup_tissue tissue; /* from here on with volume only; its arrays belong to the caller */
     const sup_volumetric_skeleton *skeleton;
     double volume;
-    int32_t chamber_count;
-    sup_chamber_share *share; /* [skin_count] */
-    double *column_weight;    /* [triangle_count] of a volume */
-    double *foot;             /* [skin_count*3] */
+    int32_t region_count;
+    sup_region_weights *weights; /* [skin_count] */
+    double *wedge_weight;        /* [triangle_count] of a volume */
+    double *foot;                /* [skin_count*3] */
     bool has_feet;
-    double *chamber, *chamber_rest; /* [chamber_count] volumes now and at rest; at rest 0: not kept */
+    double *region, *region_rest; /* [region_count] volumes now and at rest; at rest 0: not preserved */
     double *right, *solution, *workspace;
     sup_csr matrix;
     sup_cholesky *cholesky;
 };
 
-/* Positions as the step has them: through memory, since gcc 12 drops a rounding that vectors make superfluous. */
+/* Positions rounded to float, through memory: gcc 12 drops the rounding when it vectorises. */
 static void round_positions(sup_reference *r, const sup_tissue *t)
 {
     for (int32_t i = 0; i < 3 * r->skin_count; i++) {
@@ -96,7 +97,7 @@ static void hats(const tet *e, double g[4][3])
     }
 }
 
-/* Length of the steepest of them: one over the least height. */
+/* Length of the longest of them: one over the smallest height. */
 static double steepest_hat(const tet *e)
 {
     double g[4][3], most = 0.0;
@@ -114,9 +115,9 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
     for (int32_t k = 0; k < r->tet_count; k++) {
         tet *e = &r->tets[k];
         double p[4][3], edges[9], here = 1.0;
-        int32_t layer = k / r->outer_count, column = k % r->outer_count;
+        int32_t layer = k / r->outer_count, index = k % r->outer_count;
         for (int32_t c = 0; c < 4; c++)
-            e->vertex[c] = sup_tissue_layer_vertex(t, layer, t->tets[(int64_t)4 * column + c]);
+            e->vertex[c] = sup_tissue_layer_vertex(t, layer, t->tets[(int64_t)4 * index + c]);
         for (int32_t c = 0; c < 4; c++)
             for (int32_t i = 0; i < 3; i++)
                 p[c][i] = (double)r->rest[3 * e->vertex[c] + i];
@@ -125,11 +126,11 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
                 edges[3 * i + c] = p[c][i] - p[3][i];
         double volume = fabs(invert(edges, e->inverse)) / 6.0;
         if (!(volume > 0.0) || !(t->tet_volume[k] > 0.0) ||
-            steepest_hat(e) * 1e-6 * diagonal > 1.0) { /* as flat as a system leaves out */
+            steepest_hat(e) * 1e-6 * diagonal > 1.0) { /* too flat: ignored by the system too */
             *e = (tet){.vertex = {e->vertex[0], e->vertex[1], e->vertex[2], e->vertex[3]}};
             continue;
         }
-        const int32_t *triangle = t->triangles + (int64_t)3 * (column / 3);
+        const int32_t *triangle = t->triangles + (int64_t)3 * (index / 3);
         if (def->stiffness != NULL)
             here = ((double)def->stiffness[triangle[0]] + (double)def->stiffness[triangle[1]] +
                     (double)def->stiffness[triangle[2]]) /
@@ -178,8 +179,8 @@ static sup_vec3d column_point(const sup_reference *r, const double *x, int32_t v
     return vertex < r->skin_count ? sup_tissue_point(x, vertex) : sup_tissue_point(r->foot, vertex - r->skin_count);
 }
 
-/* Six times the volume of a tetrahedron of a column, with the sign of tissue.h, and its gradient at each corner. */
-static double column_tet(const sup_reference *r, const double *x, const int32_t corner[4], sup_vec3d gradient[4])
+/* Six times the volume of a tetrahedron of a wedge, with the sign of tissue.h, and its gradient at each corner. */
+static double wedge_tet(const sup_reference *r, const double *x, const int32_t corner[4], sup_vec3d gradient[4])
 {
     sup_vec3d p[4];
     for (int32_t k = 0; k < 4; k++)
@@ -192,21 +193,21 @@ static double column_tet(const sup_reference *r, const double *x, const int32_t 
     return sup_v3_dot(a, gradient[0]);
 }
 
-/* Volumes of the chambers at x; vertices that are anchors do not count. `size`, or NULL, gets what they would be if all
- * columns were right side out. */
-static void measure_chambers(const sup_reference *r, const double *x, double *volume, double *size)
+/* Volumes of the regions at x; vertices that are anchors do not count. `size`, or NULL, receives what they would be
+ * if all wedges were right side out. */
+static void measure_regions(const sup_reference *r, const double *x, double *volume, double *size)
 {
-    memset(volume, 0, (size_t)r->chamber_count * sizeof *volume);
+    memset(volume, 0, (size_t)r->region_count * sizeof *volume);
     for (int32_t t = 0; t < r->tissue.triangle_count; t++) {
-        double column = 0.0;
+        double wedge = 0.0;
         sup_vec3d gradient[4];
         for (int32_t k = 0; k < 3; k++)
-            column += r->column_weight[t] / 6.0 * column_tet(r, x, r->tissue.tets + (int64_t)12 * t + 4 * k, gradient);
+            wedge += r->wedge_weight[t] / 6.0 * wedge_tet(r, x, r->tissue.tets + (int64_t)12 * t + 4 * k, gradient);
         for (int32_t k = 0; k < 6; k++) {
             int32_t v = r->tissue.triangles[(int64_t)3 * t + k / 2];
             if (r->number[v] < 0) continue;
-            volume[r->share[v].chamber[k % 2]] += r->share[v].weight[k % 2] * column / 3.0;
-            if (size != NULL) size[r->share[v].chamber[k % 2]] += r->share[v].weight[k % 2] * fabs(column) / 3.0;
+            volume[r->weights[v].region[k % 2]] += r->weights[v].weight[k % 2] * wedge / 3.0;
+            if (size != NULL) size[r->weights[v].region[k % 2]] += r->weights[v].weight[k % 2] * fabs(wedge) / 3.0;
         }
     }
 }
@@ -228,15 +229,15 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
     if (!(def->volume > 0.0)) return SUP_OK;
     r->tissue = *def->tissue;
     r->skeleton = def->skeleton;
-    r->chamber_count = sup_chambers_create(&r->tissue, r->skeleton, &r->arena, &r->share);
-    size_t count = (size_t)r->chamber_count, n = (size_t)r->skin_count;
+    r->region_count = sup_volume_regions_create(&r->tissue, r->skeleton, &r->arena, &r->weights);
+    size_t count = (size_t)r->region_count, n = (size_t)r->skin_count;
     double *size = sup_arena_alloc(&r->arena, count, sizeof(double)), total = 0.0, diagonal;
     double *rest = sup_arena_alloc(&r->arena, n * 6, sizeof(double));
-    r->chamber = sup_arena_alloc(&r->arena, count, sizeof(double));
-    r->chamber_rest = sup_arena_alloc(&r->arena, count, sizeof(double));
-    r->column_weight = sup_arena_alloc(&r->arena, (size_t)r->tissue.triangle_count, sizeof(double));
+    r->region = sup_arena_alloc(&r->arena, count, sizeof(double));
+    r->region_rest = sup_arena_alloc(&r->arena, count, sizeof(double));
+    r->wedge_weight = sup_arena_alloc(&r->arena, (size_t)r->tissue.triangle_count, sizeof(double));
     r->foot = sup_arena_alloc(&r->arena, n * 3, sizeof(double));
-    if (!r->share || !size || !rest || !r->chamber || !r->chamber_rest || !r->column_weight || !r->foot)
+    if (!r->weights || !size || !rest || !r->region || !r->region_rest || !r->wedge_weight || !r->foot)
         return sup_fail_memory(error, "the reference");
     double stiffness = def->tissue_stiffness > 0.0 ? def->tissue_stiffness : 85.0;
     for (int32_t t = 0; t < r->tissue.triangle_count; t++) {
@@ -244,9 +245,9 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
         double here = 1.0;
         if (def->stiffness != NULL)
             here = ((double)def->stiffness[v[0]] + (double)def->stiffness[v[1]] + (double)def->stiffness[v[2]]) / 3.0;
-        r->column_weight[t] = stiffness * here * 10.0 / box_size(&r->tissue, &diagonal);
+        r->wedge_weight[t] = stiffness * here * 10.0 / box_size(&r->tissue, &diagonal);
     }
-    for (size_t i = 0; i < n * 6; i++) /* skin and bases: columns have no middle */
+    for (size_t i = 0; i < n * 6; i++) /* skin and bases: wedges have no middle layer */
         rest[i] = (double)r->rest[i];
     for (int32_t v = 0; v < r->skin_count; v++) {
         sup_vec3d foot = sup_foot_position(r->skeleton, r->tissue.foot_points[v]);
@@ -254,25 +255,25 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
         r->foot[3 * v + 1] = foot.y;
         r->foot[3 * v + 2] = foot.z;
     }
-    measure_chambers(r, rest, r->chamber_rest, size);
-    for (int32_t c = 0; c < r->chamber_count; c++)
+    measure_regions(r, rest, r->region_rest, size);
+    for (int32_t c = 0; c < r->region_count; c++)
         total += size[c];
-    for (int32_t c = 0; c < r->chamber_count; c++)
-        if (!(r->chamber_rest[c] > 0.5 * size[c] && r->chamber_rest[c] > 1e-6 * total)) r->chamber_rest[c] = 0.0;
+    for (int32_t c = 0; c < r->region_count; c++)
+        if (!(r->region_rest[c] > 0.5 * size[c] && r->region_rest[c] > 1e-6 * total)) r->region_rest[c] = 0.0;
     return SUP_OK;
 }
 
-/* Energy of the volumes at x; r->chamber gets the pressures. */
+/* Energy of the volumes at x; r->region receives the pressures. */
 static double pressures(const sup_reference *r, const double *x)
 {
     double energy = 0.0;
     if (!r->has_feet) return 0.0;
-    measure_chambers(r, x, r->chamber, NULL);
-    for (int32_t c = 0; c < r->chamber_count; c++) {
-        double rest = r->chamber_rest[c], s = rest > 0.0 ? r->chamber[c] / rest - 1.0 : 0.0,
+    measure_regions(r, x, r->region, NULL);
+    for (int32_t c = 0; c < r->region_count; c++) {
+        double rest = r->region_rest[c], s = rest > 0.0 ? r->region[c] / rest - 1.0 : 0.0,
                u = 1.0 / (1.0 + s * s / 4.0);
         energy += r->volume * rest / 2.0 * s * s * u;
-        r->chamber[c] = r->volume * s * u * u;
+        r->region[c] = r->volume * s * u * u;
     }
     return energy;
 }
@@ -285,17 +286,18 @@ static void add_volume_gradient(const sup_reference *r, const double *x, double 
         double pressure = 0.0;
         for (int32_t k = 0; k < 6; k++) {
             int32_t v = r->tissue.triangles[(int64_t)3 * t + k / 2];
-            if (r->number[v] >= 0) pressure += r->share[v].weight[k % 2] * r->chamber[r->share[v].chamber[k % 2]] / 3.0;
+            if (r->number[v] >= 0)
+                pressure += r->weights[v].weight[k % 2] * r->region[r->weights[v].region[k % 2]] / 3.0;
         }
         for (int32_t k = 0; k < 3; k++) {
             const int32_t *corner = r->tissue.tets + (int64_t)12 * t + 4 * k;
             sup_vec3d g[4];
-            column_tet(r, x, corner, g);
+            wedge_tet(r, x, corner, g);
             for (int32_t c = 0; c < 4; c++) {
                 if (corner[c] >= r->skin_count) continue;
-                gradient[3 * corner[c]] += pressure * r->column_weight[t] / 6.0 * g[c].x;
-                gradient[3 * corner[c] + 1] += pressure * r->column_weight[t] / 6.0 * g[c].y;
-                gradient[3 * corner[c] + 2] += pressure * r->column_weight[t] / 6.0 * g[c].z;
+                gradient[3 * corner[c]] += pressure * r->wedge_weight[t] / 6.0 * g[c].x;
+                gradient[3 * corner[c] + 1] += pressure * r->wedge_weight[t] / 6.0 * g[c].y;
+                gradient[3 * corner[c] + 2] += pressure * r->wedge_weight[t] / 6.0 * g[c].z;
             }
         }
     }
@@ -374,7 +376,7 @@ static void deformation(const tet *e, const double *x, double f[9])
         }
 }
 
-/* The local step: one rotation a tetrahedron, or one a prism from the weighted sum of its three. */
+/* The local step: one rotation per tetrahedron, or one per prism from the weighted sum of its three. */
 static void project(const sup_reference *r, const double *x, bool shared_rotation, double *rotation)
 {
     for (int32_t k = 0; k < r->tet_count; k += 3) {
@@ -479,7 +481,7 @@ static void right_side(const sup_reference *r, const double *x, const double *y,
     }
 }
 
-/* The global step of strain alone: where the projections pull. */
+/* The global step of strain alone: the minimum for the given projections. */
 static void solve_strain(sup_reference *r, double *x, const double *y, bool shared_rotation)
 {
     project(r, x, shared_rotation, r->rotation);

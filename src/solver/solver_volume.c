@@ -1,51 +1,55 @@
-/* solver_volume.c - volumes of the chambers (volume_regions.c) and the pressures that keep them.
+/* solver_volume.c - volumes of the volume regions (volume_regions.c) and the pressures that preserve them.
  *
- * With r the volume of a chamber over that at rest, W its rest volume in the units of strain's weights and s = r - 1,
- *     V = volume sum W / 2 s^2 u,   u = 1 / (1 + s^2 / 4),   dV/dr = volume W s u^2:
- * quadratic near rest, bounded far from it, where stiffness would only tear. The chambers' inner ends are the feet on the
- * bone lines, which a step does not move: what is pushed is the skin, along the gradient of the volume under it. */
+ * step_control.h has the energy. The inner ends of the regions are the foot points on the bone lines, which a step
+ * does not move: pressure moves the skin, along the gradient of the volume under it. */
 #include "solver/solver_work.h"
 
 #include "base/simd.h"
 
-void sup_step_place_feet(const sup_step *step, int32_t begin, int32_t end)
+void sup_volume_foot_points(const sup_system *system, const float *bones, int32_t begin, int32_t end, float *foot)
 {
-    const sup_system *s = step->system;
+    const sup_system *s = system;
     for (int32_t v = begin; v < end; v++) {
-        const float *bone = step->input->bones + (int64_t)8 * s->foot_bone[v];
+        const float *bone = bones + (int64_t)8 * s->foot_bone[v];
         sup_four from = sup_four_load(bone), to = sup_four_load(bone + 4);
-        sup_four foot = sup_four_fma(sup_four_splat(s->foot_along[v]), to - from, from);
-        memcpy(step->memory.foot + (int64_t)4 * s->place[v], &foot, sizeof foot);
-        if (s->vertex_count > 2 * s->skin_count) /* kernels read it, and weigh it with 0 */
-            memcpy(step->memory.foot + (int64_t)4 * s->place[2 * s->skin_count + v], &foot, sizeof foot);
+        sup_four point = sup_four_fma(sup_four_splat(s->foot_along[v]), to - from, from);
+        memcpy(foot + (int64_t)4 * s->node[v], &point, sizeof point);
+        if (s->vertex_count > 2 * s->skin_count) /* kernels read it, with weight 0 */
+            memcpy(foot + (int64_t)4 * s->node[2 * s->skin_count + v], &point, sizeof point);
     }
 }
 
-static void volume_pieces(void *data, int32_t begin, int32_t end, int32_t worker)
+typedef struct volume_task {
+    const sup_solver_kernels *kernels;
+    const sup_local_work *work;
+} volume_task;
+
+static void volume_clusters(void *data, int32_t begin, int32_t end, int32_t worker)
 {
-    const sup_step *step = data;
-    sup_local_work work = sup_step_local_work(step);
+    const volume_task *task = data;
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++)
-        step->kernels->volumes(&work, piece);
+    for (int32_t cluster = begin; cluster < end; cluster++)
+        task->kernels->volumes(task->work, cluster);
 }
 
-double sup_step_pressures(sup_step *step)
+double sup_volume_pressures(const sup_context *context, const sup_solver_kernels *kernels, const sup_local_work *work,
+                            double *region, float *pressure)
 {
-    const sup_system *s = step->system;
-    double energy = 0.0, *chamber = step->memory.chamber;
-    sup_parallel(step->context, s->piece_count, 1, volume_pieces, step);
-    memset(chamber, 0, (size_t)s->chamber_count * sizeof *chamber);
-    for (int32_t k = 0; k < s->seat_count; k++)
-        chamber[s->seat_chamber[k]] += step->memory.seat_volume[k];
-    for (int32_t c = 0; c < s->chamber_count; c++) {
-        double rest = (double)s->chamber_volume[c];
-        double excess = rest > 0.0 ? chamber[c] / rest - 1.0 : 0.0, u = 1.0 / (1.0 + 0.25 * excess * excess);
-        chamber[c] = (double)s->volume * excess * u * u;
-        energy += 0.5 * (double)s->volume * rest * excess * excess * u;
+    const sup_system *s = work->system;
+    volume_task task = {kernels, work};
+    double energy = 0.0;
+    sup_parallel(context, s->cluster_count, 1, volume_clusters, &task);
+    memset(region, 0, (size_t)s->region_count * sizeof *region);
+    for (int32_t k = 0; k < s->region_slot_count; k++)
+        region[s->region_slot_region[k]] += work->region_slot_volume[k];
+    for (int32_t c = 0; c < s->region_count; c++) {
+        double rest = (double)s->region_volume[c];
+        double excess = rest > 0.0 ? region[c] / rest - 1.0 : 0.0, u = 1.0 / sup_volume_denominator(excess);
+        sup_volume_response response = sup_volume_respond((double)s->volume, rest, excess, u);
+        region[c] = response.pressure;
+        energy += response.energy;
     }
-    for (int32_t k = 0; k < s->seat_count; k++)
-        step->memory.seat_pressure[k] = (float)chamber[s->seat_chamber[k]];
-    sup_step_done(step, SUP_SOLVER_VOLUME);
+    for (int32_t k = 0; k < s->region_slot_count; k++)
+        pressure[k] = (float)region[s->region_slot_region[k]];
     return energy;
 }

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* Parts that the global solve is cut into: enough for a few threads; more of them make the serial top larger. */
-enum { SOLVE_PARTS = 8 };
+/* Parts of the global solve: enough for a few threads; more of them make the serial separator larger. */
+enum { SOLVE_SUBDOMAINS = 8 };
 
 void sup_system_name(const char *prefix, const char *name, char to[32])
 {
@@ -38,7 +38,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
                             "Stiffness, mass, time step and volume must be positive numbers, not %g.", numbers[k]);
     if (def->volume > 0.0 && (def->skeleton == NULL || t->foot_points == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "system.volume", "",
-                        "Volume is kept along bones: it needs a skeleton and feet on it.");
+                        "Volume preservation needs a skeleton and the foot points of the skin on it: pass both.");
     for (int32_t v = 0; def->stiffness != NULL && v < t->skin_count; v++)
         if (!isfinite(def->stiffness[v]) || def->stiffness[v] <= 0.0f)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "system.stiffness", "",
@@ -51,7 +51,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
     return SUP_OK;
 }
 
-/* The box of the skin. Flat characters have no volume: each side counts at least a hundredth of the diagonal. */
+/* Bounding box of the skin. Flat characters have no volume: each side is at least a hundredth of the diagonal. */
 static sup_result measure_size(sup_system_builder *b, sup_error *error)
 {
     double low[3], high[3], square = 0.0, volume = 1.0;
@@ -70,7 +70,8 @@ static sup_result measure_size(sup_system_builder *b, sup_error *error)
     }
     b->size = cbrt(volume);
     if (!(b->size > 0.0) || !isfinite(volume))
-        return sup_fail(error, SUP_ERROR_DATA, "system.size", "", "The skin has no size.");
+        return sup_fail(error, SUP_ERROR_DATA, "system.size", "",
+                        "The skin has no extent, or it is not finite: check its positions.");
     return SUP_OK;
 }
 
@@ -81,8 +82,8 @@ static sup_result number_vertices(sup_system_builder *b, sup_error *error)
     b->vertex_count = sup_tissue_vertex_count(t);
     b->prism_count = t->triangle_count * sup_tissue_layer_count(t);
     b->number = sup_arena_alloc(&b->arena, (size_t)b->vertex_count, sizeof(int32_t));
-    b->place = sup_arena_alloc(&b->arena, (size_t)b->vertex_count, sizeof(int32_t));
-    if (b->number == NULL || b->place == NULL) return sup_fail_memory(error, "the tissue's unknowns");
+    b->node = sup_arena_alloc(&b->arena, (size_t)b->vertex_count, sizeof(int32_t));
+    if (b->number == NULL || b->node == NULL) return sup_fail_memory(error, "the tissue's unknowns");
     for (int32_t v = 0; v < b->vertex_count; v++) {
         bool free_vertex = v < n ? b->def->fixed == NULL || b->def->fixed[v] == 0
                                  : v >= 2 * n || t->base_class[v - n] == SUP_BASE_FREE;
@@ -92,11 +93,11 @@ static sup_result number_vertices(sup_system_builder *b, sup_error *error)
         if (b->number[v] < 0) b->number[v] = b->unknown_count - 1 - b->number[v];
     if (b->unknown_count == 0)
         return sup_fail(error, SUP_ERROR_DATA, "system.fixed", "",
-                        "Every vertex is fixed: nothing is left to simulate.");
+                        "All vertices are fixed: nothing can be simulated. Free at least one.");
     return SUP_OK;
 }
 
-/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism, stiffer where volume counts too. */
+/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism, stiffened where volume is preserved. */
 static void prism_matrix(const sup_prism *p, double volume, double k[6][6])
 {
     double stiffening = 1.0 + SUP_VOLUME_STIFFENING * volume;
@@ -115,14 +116,14 @@ static void prism_matrix(const sup_prism *p, double volume, double k[6][6])
     }
 }
 
-/* The matrix of unknowns and anchors together, without what anchors have among themselves. Its first rows are the
- * system's matrix, the others couple the anchors to it. */
+/* The matrix of unknowns and anchors, without entries between anchors. Its first rows are the system's matrix, the
+ * others couple the anchors to it. */
 static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *error)
 {
     const sup_tissue *t = b->tissue;
     double step = b->def->time_step > 0.0 ? b->def->time_step : 0.2;
-    int64_t most = (int64_t)b->prism_count * 21 + b->vertex_count, count = 0;
-    sup_triplet *triplets = sup_alloc(&b->context->allocator, sup_size_multiply((size_t)most, sizeof(sup_triplet)));
+    int64_t capacity = (int64_t)b->prism_count * 21 + b->vertex_count, count = 0;
+    sup_triplet *triplets = sup_alloc(&b->context->allocator, sup_size_multiply((size_t)capacity, sizeof(sup_triplet)));
     if (triplets == NULL) return sup_fail_memory(error, "the system's entries");
     for (int32_t p = 0; p < b->prism_count; p++) {
         double k[6][6];
@@ -139,13 +140,13 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
             triplets[count++] = (sup_triplet){b->number[v], b->number[v], b->mass[v] / (step * step)};
     sup_result result =
         sup_csr_from_triplets(b->context, b->unknown_count + b->anchor_count, triplets, count, matrix, error);
-    sup_free(&b->context->allocator, triplets, sup_size_multiply((size_t)most, sizeof(sup_triplet)));
+    sup_free(&b->context->allocator, triplets, sup_size_multiply((size_t)capacity, sizeof(sup_triplet)));
     if (result != SUP_OK) return result;
-    for (int32_t i = 0; i < b->unknown_count; i++) { /* vertices of no triangle stay where they are */
+    for (int32_t i = 0; i < b->unknown_count; i++) { /* vertices without triangles keep their position */
         double *diagonal = &matrix->value[matrix->first[i + 1] - 1];
         if (matrix->first[i + 1] - matrix->first[i] == 1 && !(*diagonal > 0.0)) *diagonal = 1.0;
     }
-    for (int32_t v = 2 * t->skin_count; v < b->vertex_count; v++) { /* and those between flat layers only */
+    for (int32_t v = 2 * t->skin_count; v < b->vertex_count; v++) { /* so do vertices that only have flat tetrahedra */
         double *diagonal = &matrix->value[matrix->first[b->number[v] + 1] - 1];
         if (!(*diagonal > 0.0)) *diagonal = 1.0;
     }
@@ -154,7 +155,7 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
 
 static sup_result add_factor(sup_system_builder *b, const sup_cholesky *cholesky, sup_error *error)
 {
-    int64_t int_count, float_count, part_count;
+    int64_t int_count, float_count, subdomain_count;
     sup_float_factor_sizes(cholesky, &int_count, &float_count);
     int32_t *ints = sup_system_add(b, "factor", SUP_ARRAY_INT32, int_count);
     float *floats = sup_system_add(b, "factor_values", SUP_ARRAY_FLOAT, float_count);
@@ -162,33 +163,34 @@ static sup_result add_factor(sup_system_builder *b, const sup_cholesky *cholesky
     sup_result result = sup_float_factor_write(cholesky, ints, floats, error);
     if (result != SUP_OK) return result;
     int32_t *made = NULL;
-    result = sup_float_subdomains_create(b->context, SOLVE_PARTS, ints, floats, &made, &part_count, error);
+    result = sup_float_subdomains_create(b->context, SOLVE_SUBDOMAINS, ints, floats, &made, &subdomain_count, error);
     if (result != SUP_OK) return result;
-    int32_t *parts = sup_system_add(b, "parts", SUP_ARRAY_INT32, part_count);
-    if (parts != NULL) memcpy(parts, made, (size_t)part_count * sizeof(int32_t));
-    sup_free(&b->context->allocator, made, (size_t)part_count * sizeof(int32_t));
-    if (parts == NULL) return sup_fail_memory(error, "the system's factor");
+    int32_t *subdomains = sup_system_add(b, "subdomains", SUP_ARRAY_INT32, subdomain_count);
+    if (subdomains != NULL) memcpy(subdomains, made, (size_t)subdomain_count * sizeof(int32_t));
+    sup_free(&b->context->allocator, made, (size_t)subdomain_count * sizeof(int32_t));
+    if (subdomains == NULL) return sup_fail_memory(error, "the system's factor");
 
     sup_float_factor factor = sup_float_factor_view(ints, floats);
-    int32_t *place_of = sup_arena_alloc(&b->arena, (size_t)b->unknown_count, sizeof(int32_t));
-    if (place_of == NULL) return sup_fail_memory(error, "the system's order");
+    int32_t *node_of = sup_arena_alloc(&b->arena, (size_t)b->unknown_count, sizeof(int32_t));
+    if (node_of == NULL) return sup_fail_memory(error, "the system's order");
     for (int32_t k = 0; k < b->unknown_count; k++)
-        place_of[factor.order[k]] = k;
+        node_of[factor.order[k]] = k;
     for (int32_t v = 0; v < b->vertex_count; v++)
-        b->place[v] = b->number[v] < b->unknown_count ? place_of[b->number[v]] : b->number[v];
+        b->node[v] = b->number[v] < b->unknown_count ? node_of[b->number[v]] : b->number[v];
     return SUP_OK;
 }
 
 static sup_result factorise(sup_system_builder *b, const sup_csr *matrix, sup_error *error)
 {
-    sup_csr unknowns = *matrix; /* the first rows hold nothing of the others */
+    sup_csr unknowns = *matrix; /* the first rows have no entries of the anchors */
     unknowns.size = b->unknown_count;
     sup_cholesky *cholesky = NULL;
     sup_error inner = {0};
     sup_result result = sup_cholesky_create(b->context, &unknowns, &cholesky, &inner);
     if (result == SUP_ERROR_NUMERIC)
         return sup_fail(error, SUP_ERROR_DATA, "system.loose", "",
-                        "Some of the tissue is not held by any bone, so it has no place to rest: %s", inner.message);
+                        "Some of the tissue is not attached to any bone, so its position is not determined: %s",
+                        inner.message);
     if (result != SUP_OK) {
         if (error != NULL) *error = inner;
         return result;
@@ -198,54 +200,54 @@ static sup_result factorise(sup_system_builder *b, const sup_csr *matrix, sup_er
     return result;
 }
 
-/* Places, masses and the diagonal. */
+/* Nodes, masses and the diagonal. */
 static sup_result add_vertices(sup_system_builder *b, const sup_csr *matrix, sup_error *error)
 {
     int32_t n = b->vertex_count;
     double step = b->def->time_step > 0.0 ? b->def->time_step : 0.2;
-    int32_t *place = sup_system_add(b, "place", SUP_ARRAY_INT32, n);
+    int32_t *node = sup_system_add(b, "node", SUP_ARRAY_INT32, n);
     int32_t *anchor = sup_system_add(b, "anchor", SUP_ARRAY_INT32, b->anchor_count);
     float *rest = sup_system_add(b, "rest", SUP_ARRAY_FLOAT, (int64_t)4 * n);
     float *mass = sup_system_add(b, "mass", SUP_ARRAY_FLOAT, b->unknown_count);
     float *diagonal = sup_system_add(b, "diagonal", SUP_ARRAY_FLOAT, b->unknown_count);
-    if (!place || !anchor || !rest || !mass || !diagonal) return sup_fail_memory(error, "the system's vertices");
-    memcpy(place, b->place, (size_t)n * sizeof(int32_t));
+    if (!node || !anchor || !rest || !mass || !diagonal) return sup_fail_memory(error, "the system's vertices");
+    memcpy(node, b->node, (size_t)n * sizeof(int32_t));
     for (int32_t v = 0; v < n; v++) {
-        memcpy(rest + (int64_t)4 * place[v], b->rest + (int64_t)3 * v, 3 * sizeof(float));
-        if (place[v] >= b->unknown_count) {
-            anchor[place[v] - b->unknown_count] = v;
+        memcpy(rest + (int64_t)4 * node[v], b->rest + (int64_t)3 * v, 3 * sizeof(float));
+        if (node[v] >= b->unknown_count) {
+            anchor[node[v] - b->unknown_count] = v;
             continue;
         }
         int32_t i = b->number[v];
-        diagonal[place[v]] = (float)matrix->value[matrix->first[i + 1] - 1];
-        if (!b->def->is_static) mass[place[v]] = (float)(b->mass[v] / (step * step));
+        diagonal[node[v]] = (float)matrix->value[matrix->first[i + 1] - 1];
+        if (!b->def->is_static) mass[node[v]] = (float)(b->mass[v] / (step * step));
     }
     return SUP_OK;
 }
 
-/* The rows of the anchors turned into columns of the unknowns. */
+/* Rows of the anchors, transposed: entries by unknown. */
 static sup_result add_couplings(sup_system_builder *b, const sup_csr *matrix, sup_error *error)
 {
     int32_t n = b->unknown_count, all = n + b->anchor_count;
-    int32_t *place_of = sup_arena_alloc(&b->arena, (size_t)n + 1, sizeof(int32_t));
+    int32_t *node_of = sup_arena_alloc(&b->arena, (size_t)n + 1, sizeof(int32_t));
     int32_t *next = sup_arena_alloc(&b->arena, (size_t)n + 1, sizeof(int32_t));
-    int32_t *first = sup_system_add(b, "couple_first", SUP_ARRAY_INT32, (int64_t)n + 1);
-    if (!place_of || !next || !first) return sup_fail_memory(error, "the system's couplings");
+    int32_t *first = sup_system_add(b, "coupling_first", SUP_ARRAY_INT32, (int64_t)n + 1);
+    if (!node_of || !next || !first) return sup_fail_memory(error, "the system's couplings");
     for (int32_t v = 0; v < b->vertex_count; v++)
-        if (b->number[v] < n) place_of[b->number[v]] = b->place[v];
+        if (b->number[v] < n) node_of[b->number[v]] = b->node[v];
     for (int32_t a = n; a < all; a++)
         for (int32_t k = matrix->first[a]; k < matrix->first[a + 1]; k++)
-            if (matrix->column[k] < n) first[place_of[matrix->column[k]] + 1]++;
+            if (matrix->column[k] < n) first[node_of[matrix->column[k]] + 1]++;
     for (int32_t i = 0; i < n; i++)
         first[i + 1] += first[i];
     memcpy(next, first, ((size_t)n + 1) * sizeof(int32_t));
-    int32_t *anchor = sup_system_add(b, "couple_anchor", SUP_ARRAY_INT32, first[n]);
-    float *value = sup_system_add(b, "couple_value", SUP_ARRAY_FLOAT, first[n]);
+    int32_t *anchor = sup_system_add(b, "coupling_anchor", SUP_ARRAY_INT32, first[n]);
+    float *value = sup_system_add(b, "coupling_value", SUP_ARRAY_FLOAT, first[n]);
     if (!anchor || !value) return sup_fail_memory(error, "the system's couplings");
     for (int32_t a = n; a < all; a++)
         for (int32_t k = matrix->first[a]; k < matrix->first[a + 1]; k++) {
             if (matrix->column[k] >= n) continue;
-            int32_t to = next[place_of[matrix->column[k]]]++;
+            int32_t to = next[node_of[matrix->column[k]]]++;
             anchor[to] = a - n;
             value[to] = (float)matrix->value[k];
         }
@@ -266,7 +268,7 @@ static sup_result build(sup_system_builder *b, sup_error *error)
     if (result == SUP_OK) result = sup_system_build_volume(b, error);
     sup_csr_free(&matrix);
     if (result == SUP_OK && b->dropped > 0)
-        sup_log(b->context, SUP_LOG_WARNING, "%d of %d tetrahedra are too flat to have strain; they are left out.",
+        sup_log(b->context, SUP_LOG_WARNING, "%d of %d tetrahedra are too flat to have strain and are ignored.",
                 (int)b->dropped, (int)b->prism_count * 3);
     return result;
 }
@@ -291,9 +293,9 @@ sup_result sup_system_bind(const sup_context *context, const sup_system_def *def
 int32_t sup_system_tets(const sup_system *system, int32_t *tets)
 {
     int32_t count = 0;
-    for (int32_t p = 0; p < system->piece_count; p++) {
-        const sup_system_piece *piece = &system->pieces[p];
-        for (int64_t b = piece->batch_first; b < piece->batch_end; b++)
+    for (int32_t p = 0; p < system->cluster_count; p++) {
+        const sup_system_cluster *cluster = &system->clusters[p];
+        for (int64_t b = cluster->batch_first; b < cluster->batch_end; b++)
             for (int32_t i = 0; i < 3 * SUP_PRISM_LANES; i++) {
                 int32_t tet = i % 3, lane = i / 3;
                 float weight = system->tets[b * SUP_PRISM_FLOATS + (10 * tet + 9) * SUP_PRISM_LANES + lane];
@@ -301,7 +303,7 @@ int32_t sup_system_tets(const sup_system *system, int32_t *tets)
                 for (int k = 0; k < 4 && tets != NULL; k++) {
                     int32_t corner = sup_prism_tets[tet][k] * SUP_PRISM_LANES + lane;
                     tets[4 * (int64_t)count + k] =
-                        system->copy_place[piece->copy_first + system->corner[b * SUP_PRISM_CORNERS + corner]];
+                        system->copy_node[cluster->copy_first + system->corner[b * SUP_PRISM_CORNERS + corner]];
                 }
                 count++;
             }

@@ -1,16 +1,18 @@
-/* system.h (internal) - the projective dynamics system of a tissue: assembled and factorised once, in double, and laid
- * out for the step as arrays of a model.
+/* system.h (internal) - the projective dynamics system of a tissue: assembled and factorised once, in double, and
+ * stored as arrays of a model in the layout that the step reads.
  *
  * Based on: [komaritzan2022] section 2.2, eq. 2.12 to 2.16, hard constraints as in 2.2.3.
  *
- * Unknowns are the skin vertices, those of the tissue's middle where it has one, and the free bases; anchored bases (and skin vertices that the caller fixes) are
- * given. A place is the index of a vertex in the step's arrays: unknowns first, in order of elimination, then anchors in
- * order of their tissue vertex. Every prism has six places a, b, c on the skin and a', b', c' under them, named so that
- * its tetrahedra are (a b c c'), (a b b' c') and (a a' b' c'): any split of a prism into three can be named so.
+ * Unknowns are the skin vertices, the vertices of the tissue's middle layer if it has one, and the free bases.
+ * Anchors are the anchored bases and the skin vertices that the caller fixes; their positions are given. A node is
+ * the index of a vertex in the step's arrays: unknowns first, in elimination order, then anchors in the order of
+ * their tissue vertex. Every prism has six nodes a, b, c on the skin and a', b', c' under them, named so that its
+ * tetrahedra are (a b c c'), (a b b' c') and (a a' b' c'); any split of a prism into three tetrahedra can be named
+ * so.
  *
- * Units: a tetrahedron weighs w = stiffness * V / size with size the cube root of the bounding box's volume, times 10:
- * 85 V (1000 / volume)^(1/3) of the authors' program. Masses are shares of a given total, so momentum m |x|^2 and strain
- * V / size both go with the square of the unit of length, and the unit drops out. */
+ * Units: a tetrahedron weighs w = stiffness * V / size with size the cube root of the bounding box's volume, times
+ * 10: 85 V (1000 / volume)^(1/3) of the authors' program. Masses are fractions of a given total, so momentum m
+ * |x|^2 and strain V / size both scale with the square of the unit of length, and the unit cancels. */
 #ifndef SUP_SOLVER_SYSTEM_H
 #define SUP_SOLVER_SYSTEM_H
 
@@ -20,11 +22,11 @@
 #include "supple/model.h"
 
 enum {
-    SUP_PRISM_LANES = 16,                              /* prisms a batch */
-    SUP_PRISM_FLOATS = 3 * 10 * SUP_PRISM_LANES,       /* floats a batch: per tet 9 of g, then w */
+    SUP_PRISM_LANES = 16,                              /* prisms per batch */
+    SUP_PRISM_FLOATS = 3 * 10 * SUP_PRISM_LANES,       /* floats per batch: per tet 9 of g, then w */
     SUP_PRISM_CORNERS = 6 * SUP_PRISM_LANES,           /* corner by corner */
     SUP_PRISM_ANCHOR_FLOATS = 3 * 3 * SUP_PRISM_LANES, /* floats of a batch's inner side: a', b', c' as x, y, z */
-    SUP_PRISM_FEET_FLOATS = 3 * 3 * SUP_PRISM_LANES    /* floats of a batch's feet, as a column needs them */
+    SUP_PRISM_FEET_FLOATS = 3 * 3 * SUP_PRISM_LANES    /* floats of a batch's foot points, as wedge.h needs them */
 };
 
 typedef struct sup_system_def {
@@ -34,76 +36,79 @@ typedef struct sup_system_def {
     double tissue_stiffness;    /* of eq. 2.16, > 0; 0 = 85 */
     double total_mass;          /* of the skin, > 0; 0 = 4000 */
     double time_step;           /* simulated time of a step, > 0; 0 = 0.2 */
-    double volume; /* how much volume counts beside strain (solver_volume.c); 0 = the works' strain alone */
-    const sup_volumetric_skeleton *skeleton; /* that the tissue's feet stand on; only with volume */
-    bool is_static;                          /* without momentum: every step goes to where the pose pulls */
+    double volume; /* weight of volume relative to strain (solver_volume.c); 0 = strain alone, as in the thesis */
+    const sup_volumetric_skeleton *skeleton; /* that the tissue's foot points are on; only with volume */
+    bool is_static;                          /* no momentum: every step moves to the equilibrium of the pose */
 } sup_system_def;
 
-/* A piece of the local step: batches whose inner side is anchored come first. It works on copies of the vertices that its
- * prisms touch, and sums gradients for them: unknowns first, then anchors of its mixed batches, which get a sum that nobody
- * reads, then those inside its anchored batches, which are not copied in every iteration. */
-typedef struct sup_system_piece {
+/* A cluster of prisms, the unit of parallel work of the local step: batches whose inner side is anchored come
+ * first. It works on copies of its prisms' vertices and sums their gradients: unknowns first, then anchors of its
+ * mixed batches, whose sum is not used, then the inner sides of its anchored batches, which are copied once per
+ * step. */
+typedef struct sup_system_cluster {
     int32_t batch_first, batch_mixed, batch_end; /* [first, mixed) anchored inside, [mixed, end) anything */
     int32_t anchor_first;                        /* first of them among all batches that are anchored inside */
     int32_t copy_first, copy_inner, copy_end;    /* copies; [inner, end) are inside anchored batches only */
-} sup_system_piece;
+} sup_system_cluster;
 
-/* Where volume counts, the matrix of the global step has strain's stiffness times 1 + this times `volume`: so much stiffer
- * is flesh that swells all around a limb, and a step does not go too far. */
+/* With volume, the matrix of the global step has the stiffness of strain times 1 + this times `volume`: an upper
+ * bound for tissue that swells all around a limb, so that a step does not overshoot. */
 #define SUP_VOLUME_STIFFENING 1.0
 
 /* A view of the arrays in a model. */
 typedef struct sup_system {
     int32_t skin_count, unknown_count, anchor_count;
     int32_t vertex_count; /* of the tissue: 2 or, with a middle, 3 times skin_count */
-    int32_t batch_count, piece_count, anchored_batch_count, copy_count;
+    int32_t batch_count, cluster_count, anchored_batch_count, copy_count;
     bool is_static;
     float time_step;
     float size;       /* cube root of the bounding box's volume */
     float weight_sum; /* of all tetrahedra: the energy of a strain of sqrt 2 everywhere */
-    float volume;     /* how much volume counts beside strain; 0: the arrays of volume are empty */
-    int32_t bone_count, chamber_count;
+    float volume;     /* weight of volume relative to strain; 0: the arrays of volume are empty */
+    int32_t bone_count, region_count;
     sup_float_factor factor;
-    sup_float_subdomains parts;
-    const int32_t *place;           /* [vertex_count] of each tissue vertex */
-    const int32_t *anchor;          /* [anchor_count] tissue vertex, increasing */
-    const float *rest;              /* [(unknown_count+anchor_count)*4] by place */
-    const float *mass;              /* [unknown_count] m / dt^2; 0 for free bases and static systems */
-    const float *diagonal;          /* [unknown_count] of the system's matrix */
-    const int32_t *couple_first;    /* [unknown_count+1] the matrix between unknowns and anchors, by rows */
-    const int32_t *couple_anchor;   /* [couple_first[unknown_count]] anchor */
-    const float *couple_value;      /* the same count */
-    const sup_system_piece *pieces; /* [piece_count] */
-    const float *tets;              /* [batch_count*SUP_PRISM_FLOATS] */
-    const uint16_t *corner;         /* [batch_count*SUP_PRISM_CORNERS] copies, counted from the piece's first */
-    const int32_t *copy_place;      /* [copy_count] place of a copy */
-    const int32_t *foot_bone;       /* [skin_count] where on the bone lines the vertex stands */
-    const float *foot_along;        /* [skin_count] from 0 to 1 */
-    const float *chamber_volume;    /* [chamber_count] at rest, times weight; 0: not kept */
-    /* A seat is a chamber that some columns of a piece belong to; a blend is a seat that some of a batch do. */
-    int32_t seat_count;
-    const int32_t *seat_first;   /* [piece_count+1] seats of a piece */
-    const int32_t *seat_chamber; /* [seat_count] */
-    const int32_t *blend_first;  /* [batch_count+1] blends of a batch */
-    const int32_t *blend_seat;   /* [blend_first[batch_count]] */
-    const float *blend_weight;   /* [blend_first[batch_count]*SUP_PRISM_LANES] of six times a column's volume */
-    const int32_t *sum_first;    /* [unknown_count+1] */
-    const int32_t *sum_from;     /* [sum_first[unknown_count]] copies whose gradients make up a gradient */
+    sup_float_subdomains subdomains;
+    const int32_t *node;                /* [vertex_count] of each tissue vertex */
+    const int32_t *anchor;              /* [anchor_count] tissue vertex, increasing */
+    const float *rest;                  /* [(unknown_count+anchor_count)*4] by node */
+    const float *mass;                  /* [unknown_count] m / dt^2; 0 for free bases and static systems */
+    const float *diagonal;              /* [unknown_count] of the system's matrix */
+    const int32_t *coupling_first;      /* [unknown_count+1] the matrix between unknowns and anchors, by rows */
+    const int32_t *coupling_anchor;     /* [coupling_first[unknown_count]] anchor */
+    const float *coupling_value;        /* the same count */
+    const sup_system_cluster *clusters; /* [cluster_count] */
+    const float *tets;                  /* [batch_count*SUP_PRISM_FLOATS] */
+    const uint16_t *corner;             /* [batch_count*SUP_PRISM_CORNERS] copies, counted from the cluster's first */
+    const int32_t *copy_node;           /* [copy_count] node of a copy */
+    const int32_t *foot_bone;           /* [skin_count] bone segment of the foot point, */
+    const float *foot_along;            /* [skin_count] and position on it, 0 to 1 */
+    const float *region_volume;         /* [region_count] at rest, times weight; 0: not preserved */
+    /* A region slot is a volume region that some wedges of a cluster belong to; a blend is a region slot that some
+     * wedges of a batch belong to. */
+    int32_t region_slot_count;
+    const int32_t *region_slot_first;  /* [cluster_count+1] region slots of a cluster */
+    const int32_t *region_slot_region; /* [region_slot_count] */
+    const int32_t *blend_first;        /* [batch_count+1] blends of a batch */
+    const int32_t *blend_region_slot;  /* [blend_first[batch_count]] */
+    const float *blend_weight;         /* [blend_first[batch_count]*SUP_PRISM_LANES] of six times a wedge's volume */
+    const int32_t *sum_first;          /* [unknown_count+1] */
+    const int32_t *sum_from;           /* [sum_first[unknown_count]] copies whose gradients add up to a gradient */
 } sup_system;
 
-/* Adds the arrays PREFIX.name to `builder`; `prefix` has at most 12 characters. Refuses, by name, tissues
- * whose prisms are not split into three, degenerate tetrahedra and systems that are not held (static, without anchors). */
+/* Adds the arrays PREFIX.name to `builder`; `prefix` has at most 12 characters. Fails, with an error id, for prisms
+ * that are not split into three tetrahedra and for systems without a unique minimum (static, without anchors). */
 sup_result sup_system_bind(const sup_context *context, const sup_system_def *def, sup_model_builder *builder,
                            const char *prefix, sup_error *error);
 /* A view of the arrays with that prefix, after checking every count and index: the model may come from a file. */
 sup_result sup_system_open(const sup_model *model, const char *prefix, sup_system *system, sup_error *error);
 
-/* The names of a tissue's prism: corner[0..5] = a, b, c, a', b', c' as tissue vertices. False when `tets` is no split of
- * the prism over `triangle` into three. */
+/* Names of the corners of a tissue's prism: corner[0..5] = a, b, c, a', b', c' as tissue vertices. False when
+ * `tets` is no split of the prism over `triangle` into three. */
 bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_t skin_count, int32_t corner[6]);
 /* Corners of the three tetrahedra of a prism, the common one (c') last. */
 extern const int32_t sup_prism_tets[3][4];
-/* Tets of the flesh, those that were left out aside; places into `tets` [count*4] where it is not NULL. */
+/* Number of tetrahedra, without those that were dropped as flat; their nodes into `tets` [count*4] if it is not
+ * NULL. */
 int32_t sup_system_tets(const sup_system *system, int32_t *tets);
 
 #endif

@@ -5,9 +5,10 @@
 
 #include <math.h>
 
-/* Prisms a piece of the local step: a few tens of microseconds of work. */
-enum { PIECE_PRISMS = 768 };
-/* Tetrahedra lower than this part of the skin's diagonal are left out: float positions cannot tell their strain. */
+/* Prisms per cluster of the local step: a few tens of microseconds of work. */
+enum { CLUSTER_PRISMS = 768 };
+/* Tetrahedra lower than this fraction of the skin's diagonal are ignored: float positions cannot resolve their
+ * strain. */
 #define FLAT_HEIGHT 1e-6
 
 const int32_t sup_prism_tets[3][4] = {{0, 1, 2, 5}, {0, 1, 4, 5}, {0, 3, 4, 5}};
@@ -53,8 +54,8 @@ bool sup_prism_corners(const int32_t triangle[3], const int32_t tets[12], int32_
     return true;
 }
 
-/* Positions as the step will see them, so that the rest shape is at rest to the last bit. They go through memory: gcc 12
- * drops the rounding of a float that it makes a double again in the same vector. */
+/* Positions rounded to float, as the step reads them, so that the rest shape is exactly at rest. They go through
+ * memory: gcc 12 drops the rounding when it converts back to double in the same vector. */
 static bool round_positions(sup_system_builder *b)
 {
     const sup_tissue *t = b->tissue;
@@ -98,7 +99,7 @@ static double tet_gradients(const double p[4][3], double flat, double gradient[9
     return fabs(determinant) / 6.0;
 }
 
-/* `rest_volume`: the tissue's own, 0 for tetrahedra that it gave up. */
+/* `rest_volume`: of the tissue, 0 for tetrahedra that it dropped. */
 static void build_prism(sup_system_builder *b, sup_prism *prism, const double rest_volume[3], double stiffness)
 {
     for (int32_t t = 0; t < 3; t++) {
@@ -116,12 +117,12 @@ static void build_prism(sup_system_builder *b, sup_prism *prism, const double re
             continue;
         }
         b->dropped++;
-        for (int32_t k = 0; k < 9; k++) /* anything regular: the weight is zero */
+        for (int32_t k = 0; k < 9; k++) /* any regular matrix: the weight is zero */
             prism->gradient[t][k] = k % 4 == 0 ? 1.0 / b->size : 0.0;
     }
 }
 
-/* Volume shares of the vertices that have mass, scaled to the total: checklist 14. */
+/* Masses in proportion to volume, scaled to the total. */
 static void scale_masses(sup_system_builder *b)
 {
     double sum = 0.0, total = b->def->total_mass > 0.0 ? b->def->total_mass : 4000.0;
@@ -132,7 +133,8 @@ static void scale_masses(sup_system_builder *b)
             b->mass[v] = sum > 0.0 ? b->mass[v] * (total / sum) : total / b->tissue->skin_count;
 }
 
-/* Volumes of a prism's tetrahedra as the tissue has them, by corners on the outer side, as the names have them. */
+/* Volumes of a prism's tetrahedra in the tissue, ordered by their number of corners on the outer side, as the
+ * names. */
 static void rest_volumes(const sup_tissue *t, int32_t prism, double volume[3])
 {
     int32_t triangle = prism % t->triangle_count;
@@ -145,7 +147,7 @@ static void rest_volumes(const sup_tissue *t, int32_t prism, double volume[3])
     }
 }
 
-/* What the artist painted, over the corners of a triangle. */
+/* Mean of the painted stiffness over the corners of a triangle. */
 static double painted_stiffness(const sup_system_builder *b, const int32_t triangle[3])
 {
     const float *painted = b->def->stiffness;
@@ -156,15 +158,16 @@ static double painted_stiffness(const sup_system_builder *b, const int32_t trian
 static sup_result name_prism(sup_system_builder *b, int32_t p, sup_error *error)
 {
     const sup_tissue *t = b->tissue;
-    int32_t layer = p / t->triangle_count, column = p % t->triangle_count;
-    const int32_t *triangle = t->triangles + (int64_t)3 * column;
+    int32_t layer = p / t->triangle_count, index = p % t->triangle_count;
+    const int32_t *triangle = t->triangles + (int64_t)3 * index;
     for (int32_t k = 0; k < 3; k++)
         if (triangle[k] < 0 || triangle[k] >= t->skin_count)
-            return sup_fail(error, SUP_ERROR_DATA, "system.index", "", "Triangle %d names vertex %d of %d.",
-                            (int)column, (int)triangle[k], (int)t->skin_count);
-    if (!sup_prism_corners(triangle, t->tets + (int64_t)12 * column, t->skin_count, b->prisms[p].corner))
+            return sup_fail(error, SUP_ERROR_DATA, "system.index", "",
+                            "Triangle %d refers to vertex %d, but there are %d: check the indices.", (int)index,
+                            (int)triangle[k], (int)t->skin_count);
+    if (!sup_prism_corners(triangle, t->tets + (int64_t)12 * index, t->skin_count, b->prisms[p].corner))
         return sup_fail(error, SUP_ERROR_DATA, "system.split", "",
-                        "The prism under triangle %d is not split into three tetrahedra.", (int)column);
+                        "The prism under triangle %d is not split into three tetrahedra.", (int)index);
     for (int32_t k = 0; k < 6; k++)
         b->prisms[p].corner[k] = sup_tissue_layer_vertex(t, layer, b->prisms[p].corner[k]);
     return SUP_OK;
@@ -184,15 +187,15 @@ sup_result sup_system_build_prisms(sup_system_builder *b, sup_error *error)
         const int32_t *triangle = t->triangles + (int64_t)3 * (p % t->triangle_count);
         double here = painted_stiffness(b, triangle), volume[3] = {0.0, 0.0, 0.0};
         rest_volumes(t, p, volume);
-        if (p >= t->triangle_count) { /* under the middle: no part of what is kept by pressure */
+        if (p >= t->triangle_count) { /* below the middle layer: not part of the volume regions */
             build_prism(b, &b->prisms[p], volume, stiffness * here * t->inner_stiffness);
             continue;
         }
         build_prism(b, &b->prisms[p], volume, stiffness * here);
         int32_t a = b->prisms[p].corner[0], next = b->prisms[p].corner[1];
-        bool turns = (a == triangle[0] && next == triangle[1]) || (a == triangle[1] && next == triangle[2]) ||
-                     (a == triangle[2] && next == triangle[0]);
-        b->prisms[p].span = (turns ? 1.0 : -1.0) * stiffness * here * 10.0 / (6.0 * b->size);
+        bool same_orientation = (a == triangle[0] && next == triangle[1]) ||
+                                (a == triangle[1] && next == triangle[2]) || (a == triangle[2] && next == triangle[0]);
+        b->prisms[p].span = (same_orientation ? 1.0 : -1.0) * stiffness * here * 10.0 / (6.0 * b->size);
     }
     scale_masses(b);
     return SUP_OK;
@@ -205,21 +208,21 @@ enum { NONE = -1, INNER = -2, COPIED = -3 };
 typedef struct layout {
     sup_system_builder *b;
     int32_t prism_count; /* those with an unknown corner */
-    int32_t *sorted;     /* [prism_count] by lowest place: neighbours in the elimination tree stand together */
-    int32_t piece_count, batch_count, anchored_count, copy_count;
-    sup_system_piece *pieces;
-    int32_t *local; /* [place] copy of a place in the current piece; NONE, or while they are counted COPIED or INNER */
+    int32_t *sorted;     /* [prism_count] by lowest node: neighbours in the elimination tree are adjacent */
+    int32_t cluster_count, batch_count, anchored_count, copy_count;
+    sup_system_cluster *clusters;
+    int32_t *local; /* [node] copy of a node in the current cluster; NONE, or COPIED or INNER while counting */
     float *tets;
     uint16_t *corner;
-    int32_t *copy_place, *sum_next, *sum_from;
+    int32_t *copy_node, *sum_next, *sum_from;
 } layout;
 
-static int32_t lowest_place(const layout *l, int32_t prism)
+static int32_t lowest_node(const layout *l, int32_t prism)
 {
     int32_t lowest = l->b->unknown_count;
     for (int32_t k = 0; k < 6; k++) {
-        int32_t place = l->b->place[l->b->prisms[prism].corner[k]];
-        if (place < lowest) lowest = place;
+        int32_t node = l->b->node[l->b->prisms[prism].corner[k]];
+        if (node < lowest) lowest = node;
     }
     return lowest;
 }
@@ -227,7 +230,7 @@ static int32_t lowest_place(const layout *l, int32_t prism)
 static bool inner_side_anchored(const layout *l, int32_t prism)
 {
     for (int32_t k = 0; k < 6; k++)
-        if ((l->b->place[l->b->prisms[prism].corner[k]] < l->b->unknown_count) != (k < 3)) return false;
+        if ((l->b->node[l->b->prisms[prism].corner[k]] < l->b->unknown_count) != (k < 3)) return false;
     return true;
 }
 
@@ -238,12 +241,12 @@ static bool sort_prisms(layout *l)
     l->sorted = sup_arena_alloc(&l->b->arena, (size_t)count, sizeof(int32_t));
     if (next == NULL || l->sorted == NULL) return false;
     for (int32_t p = 0; p < count; p++)
-        next[lowest_place(l, p) + 1]++;
+        next[lowest_node(l, p) + 1]++;
     l->prism_count = count - next[n + 1];
     for (int32_t i = 0; i < n; i++)
         next[i + 1] += next[i];
     for (int32_t p = 0; p < count; p++)
-        if (lowest_place(l, p) < n) l->sorted[next[lowest_place(l, p)]++] = p;
+        if (lowest_node(l, p) < n) l->sorted[next[lowest_node(l, p)]++] = p;
     return true;
 }
 
@@ -252,26 +255,26 @@ static int32_t batches_for(int32_t prisms)
     return (prisms + SUP_PRISM_LANES - 1) / SUP_PRISM_LANES;
 }
 
-static void piece_range(const layout *l, int32_t piece, int32_t *begin, int32_t *end)
+static void cluster_range(const layout *l, int32_t cluster, int32_t *begin, int32_t *end)
 {
-    *begin = (int32_t)((int64_t)l->prism_count * piece / l->piece_count);
-    *end = (int32_t)((int64_t)l->prism_count * (piece + 1) / l->piece_count);
+    *begin = (int32_t)((int64_t)l->prism_count * cluster / l->cluster_count);
+    *end = (int32_t)((int64_t)l->prism_count * (cluster + 1) / l->cluster_count);
 }
 
-static int32_t place_count(const layout *l)
+static int32_t node_count(const layout *l)
 {
     return l->b->unknown_count + l->b->anchor_count;
 }
 
-/* Places that a piece touches: marks them in `local`, and counts those that are copied and those that are not. */
-static void mark_places(layout *l, int32_t begin, int32_t end, int32_t count[2])
+/* Marks the nodes of a cluster in `local`; counts those that are copied in every iteration and those that are not. */
+static void mark_nodes(layout *l, int32_t begin, int32_t end, int32_t count[2])
 {
-    for (int32_t i = 0; i < place_count(l); i++)
+    for (int32_t i = 0; i < node_count(l); i++)
         l->local[i] = NONE;
     for (int32_t i = begin; i < end; i++) {
         bool anchored = inner_side_anchored(l, l->sorted[i]);
         for (int32_t k = 0; k < 6; k++) {
-            int32_t *local = &l->local[l->b->place[l->b->prisms[l->sorted[i]].corner[k]]];
+            int32_t *local = &l->local[l->b->node[l->b->prisms[l->sorted[i]].corner[k]]];
             if (!anchored || k < 3)
                 *local = COPIED;
             else if (*local == NONE)
@@ -279,26 +282,26 @@ static void mark_places(layout *l, int32_t begin, int32_t end, int32_t count[2])
         }
     }
     count[0] = count[1] = 0;
-    for (int32_t i = 0; i < place_count(l); i++) {
+    for (int32_t i = 0; i < node_count(l); i++) {
         count[0] += l->local[i] == COPIED;
         count[1] += l->local[i] == INNER;
     }
 }
 
-/* Sizes of all pieces, and how many copies each unknown has (in sum_next). */
-static void plan_pieces(layout *l)
+/* Sizes of all clusters, and the number of copies of each unknown (in sum_next). */
+static void measure_clusters(layout *l)
 {
-    for (int32_t piece = 0; piece < l->piece_count; piece++) {
+    for (int32_t cluster = 0; cluster < l->cluster_count; cluster++) {
         int32_t begin, end, anchored = 0, count[2];
-        piece_range(l, piece, &begin, &end);
+        cluster_range(l, cluster, &begin, &end);
         for (int32_t i = begin; i < end; i++)
             anchored += inner_side_anchored(l, l->sorted[i]);
-        sup_system_piece *p = &l->pieces[piece];
+        sup_system_cluster *p = &l->clusters[cluster];
         p->batch_first = l->batch_count;
         p->batch_mixed = p->batch_first + batches_for(anchored);
         p->batch_end = p->batch_mixed + batches_for(end - begin - anchored);
         p->anchor_first = l->anchored_count;
-        mark_places(l, begin, end, count);
+        mark_nodes(l, begin, end, count);
         p->copy_first = l->copy_count;
         p->copy_inner = p->copy_first + count[0];
         p->copy_end = p->copy_inner + count[1];
@@ -310,7 +313,7 @@ static void plan_pieces(layout *l)
     }
 }
 
-static void write_lane(const layout *l, const sup_system_piece *piece, int32_t batch, int32_t lane, int32_t prism,
+static void write_lane(const layout *l, const sup_system_cluster *cluster, int32_t batch, int32_t lane, int32_t prism,
                        bool padding)
 {
     const sup_prism *p = &l->b->prisms[prism];
@@ -323,54 +326,54 @@ static void write_lane(const layout *l, const sup_system_piece *piece, int32_t b
     }
     for (int32_t k = 0; k < 6; k++)
         l->corner[(int64_t)batch * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane] =
-            (uint16_t)(l->local[l->b->place[p->corner[k]]] - piece->copy_first);
+            (uint16_t)(l->local[l->b->node[p->corner[k]]] - cluster->copy_first);
 }
 
-/* Lanes left over in the last batch repeat its last prism, without weight. */
-static void write_class(const layout *l, const sup_system_piece *piece, int32_t begin, int32_t end, bool anchored)
+/* Unused lanes of the last batch repeat its last prism, with weight 0. */
+static void write_class(const layout *l, const sup_system_cluster *cluster, int32_t begin, int32_t end, bool anchored)
 {
-    int32_t batch = anchored ? piece->batch_first : piece->batch_mixed, lane = 0, last = -1;
+    int32_t batch = anchored ? cluster->batch_first : cluster->batch_mixed, lane = 0, last = -1;
     for (int32_t i = begin; i < end; i++) {
         if (inner_side_anchored(l, l->sorted[i]) != anchored) continue;
         last = l->sorted[i];
-        write_lane(l, piece, batch, lane, last, false);
+        write_lane(l, cluster, batch, lane, last, false);
         if (++lane < SUP_PRISM_LANES) continue;
         lane = 0;
         batch++;
     }
     for (; lane > 0 && lane < SUP_PRISM_LANES; lane++)
-        write_lane(l, piece, batch, lane, last, true);
+        write_lane(l, cluster, batch, lane, last, true);
 }
 
-static void write_pieces(layout *l)
+static void write_clusters(layout *l)
 {
-    for (int32_t piece = 0; piece < l->piece_count; piece++) {
-        int32_t begin, end, count[2], copied = l->pieces[piece].copy_first, inner = l->pieces[piece].copy_inner;
-        piece_range(l, piece, &begin, &end);
-        mark_places(l, begin, end, count);
-        for (int32_t i = 0; i < place_count(l); i++) {
+    for (int32_t cluster = 0; cluster < l->cluster_count; cluster++) {
+        int32_t begin, end, count[2], copied = l->clusters[cluster].copy_first, inner = l->clusters[cluster].copy_inner;
+        cluster_range(l, cluster, &begin, &end);
+        mark_nodes(l, begin, end, count);
+        for (int32_t i = 0; i < node_count(l); i++) {
             if (l->local[i] == NONE) continue;
             l->local[i] = l->local[i] == COPIED ? copied++ : inner++;
-            l->copy_place[l->local[i]] = i;
+            l->copy_node[l->local[i]] = i;
             if (i < l->b->unknown_count) l->sum_from[l->sum_next[i]++] = l->local[i];
         }
-        write_class(l, &l->pieces[piece], begin, end, true);
-        write_class(l, &l->pieces[piece], begin, end, false);
+        write_class(l, &l->clusters[cluster], begin, end, true);
+        write_class(l, &l->clusters[cluster], begin, end, false);
     }
 }
 
-static bool plan_layout(layout *l)
+static bool measure_layout(layout *l)
 {
     sup_system_builder *b = l->b;
     size_t n = (size_t)b->unknown_count;
     if (!sort_prisms(l)) return false;
-    l->piece_count = (l->prism_count + PIECE_PRISMS / 2) / PIECE_PRISMS;
-    if (l->piece_count < 1) l->piece_count = 1;
-    l->pieces = sup_arena_alloc(&b->arena, (size_t)l->piece_count, sizeof(sup_system_piece));
-    l->local = sup_arena_alloc(&b->arena, (size_t)place_count(l), sizeof(int32_t));
+    l->cluster_count = (l->prism_count + CLUSTER_PRISMS / 2) / CLUSTER_PRISMS;
+    if (l->cluster_count < 1) l->cluster_count = 1;
+    l->clusters = sup_arena_alloc(&b->arena, (size_t)l->cluster_count, sizeof(sup_system_cluster));
+    l->local = sup_arena_alloc(&b->arena, (size_t)node_count(l), sizeof(int32_t));
     l->sum_next = sup_arena_alloc(&b->arena, n + 1, sizeof(int32_t));
-    if (l->pieces == NULL || l->local == NULL || l->sum_next == NULL) return false;
-    plan_pieces(l);
+    if (l->clusters == NULL || l->local == NULL || l->sum_next == NULL) return false;
+    measure_clusters(l);
     for (size_t i = 0; i < n; i++)
         l->sum_next[i + 1] += l->sum_next[i];
     return true;
@@ -388,24 +391,24 @@ sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error)
 {
     layout l = {.b = b};
     int32_t n = b->unknown_count;
-    if (!plan_layout(&l)) return sup_fail_memory(error, "the tissue's batches");
+    if (!measure_layout(&l)) return sup_fail_memory(error, "the tissue's batches");
     int32_t *head = sup_system_add(b, "head", SUP_ARRAY_INT32, 8);
     float *numbers = sup_system_add(b, "numbers", SUP_ARRAY_FLOAT, 4);
-    int32_t *pieces = sup_system_add(b, "pieces", SUP_ARRAY_INT32, (int64_t)7 * l.piece_count);
+    int32_t *clusters = sup_system_add(b, "clusters", SUP_ARRAY_INT32, (int64_t)7 * l.cluster_count);
     int32_t *sum_first = sup_system_add(b, "sum_first", SUP_ARRAY_INT32, (int64_t)n + 1);
     l.sum_from = sup_system_add(b, "sum_from", SUP_ARRAY_INT32, l.sum_next[n]);
     l.tets = sup_system_add(b, "tets", SUP_ARRAY_FLOAT, (int64_t)l.batch_count * SUP_PRISM_FLOATS);
     l.corner = sup_system_add(b, "corner", SUP_ARRAY_UINT16, (int64_t)l.batch_count * SUP_PRISM_CORNERS);
-    l.copy_place = sup_system_add(b, "copy_place", SUP_ARRAY_INT32, l.copy_count);
-    if (!head || !numbers || !pieces || !sum_first || !l.sum_from || !l.tets || !l.corner || !l.copy_place)
+    l.copy_node = sup_system_add(b, "copy_node", SUP_ARRAY_INT32, l.copy_count);
+    if (!head || !numbers || !clusters || !sum_first || !l.sum_from || !l.tets || !l.corner || !l.copy_node)
         return sup_fail_memory(error, "the tissue's batches");
     b->batch_count = l.batch_count;
-    b->piece_count = l.piece_count;
-    b->pieces = l.pieces;
+    b->cluster_count = l.cluster_count;
+    b->clusters = l.clusters;
     b->lane_prism = sup_arena_alloc(&b->arena, (size_t)l.batch_count * SUP_PRISM_LANES, sizeof(int32_t));
     if (b->lane_prism == NULL) return sup_fail_memory(error, "the tissue's batches");
     const int32_t counts[8] = {
-        b->tissue->skin_count, n, b->anchor_count, l.batch_count, l.piece_count, l.anchored_count, l.copy_count,
+        b->tissue->skin_count, n, b->anchor_count, l.batch_count, l.cluster_count, l.anchored_count, l.copy_count,
         b->def->is_static};
     memcpy(head, counts, sizeof counts);
     numbers[0] = (float)(b->def->time_step > 0.0 ? b->def->time_step : 0.2);
@@ -413,8 +416,8 @@ sup_result sup_system_build_batches(sup_system_builder *b, sup_error *error)
     numbers[2] = (float)weight_sum(b);
     numbers[3] = (float)b->def->volume;
     memcpy(sum_first, l.sum_next, ((size_t)n + 1) * sizeof(int32_t));
-    write_pieces(&l);
-    memcpy(pieces, l.pieces, (size_t)l.piece_count * sizeof(sup_system_piece));
+    write_clusters(&l);
+    memcpy(clusters, l.clusters, (size_t)l.cluster_count * sizeof(sup_system_cluster));
     for (int64_t i = 0; i < (int64_t)l.batch_count * SUP_PRISM_FLOATS; i++)
         if (!isfinite(l.tets[i]))
             return sup_fail(error, SUP_ERROR_NUMERIC, "system.range", "",

@@ -1,29 +1,25 @@
 /* tetrahedron.h (internal) - the arithmetic of one tetrahedron, SUP_LANES of them at a time.
  *
- * Based on: [komaritzan2022] eq. 2.15 and 2.16. F = sum_k e_k g_k^T over three edges e_k from a common corner,
- * g_k the columns of the inverse rest edge matrix (the gradients of the hat functions); W = w/2 |F - R|^2 with
- * w = stiffness * volume; dW/de_k = w (F - R) g_k, since R is the nearest rotation and so adds nothing.
+ * Based on: [komaritzan2022] eq. 2.15 and 2.16. F = sum_k e_k g_k^T over three edges e_k from a common corner, g_k
+ * the columns of the inverse rest edge matrix (the gradients of the hat functions); W = w/2 |F - R|^2 with w =
+ * stiffness * volume; dW/de_k = w (F - R) g_k, since R is the nearest rotation and so adds nothing.
  *
- * The rotation needs no start and no iteration on matrices. With singular values a, b, c of F (c < 0 when inverted),
- * l = a + b + c = tr(R^T F) is the largest root of
+ * The rotation needs no initial value and no iteration on matrices. With singular values a, b, c of F (c < 0 when
+ * inverted), l = a + b + c = tr(R^T F) is the largest root of
  *     (l^2 - I)^2 - 8 l det F - 4 |cof F|^2 = 0,   I = |F|^2,
- * which Newton's iteration finds from above, from sqrt(3 I), without ever leaving the side where the quartic is convex; then
+ * which Newton's iteration finds from above, from sqrt(3 I), staying on the side where the quartic is convex; then
  *     R = [(l^2 + I) F + 2 l cof F - 2 F F^T F] / (l (l^2 - I) - 2 det F).
- * The denominator is 2 (a + b) (b + c) (a + c): zero exactly where the nearest rotation is not unique. Elements next to
- * that, F = 0 among them, take the exact way in double, lane by lane. Deviation: the works use Newton's iteration on R
- * with a singular value decomposition for inverted elements; the result is the same, the time is not. */
+ * The denominator is 2 (a + b) (b + c) (a + c): zero exactly where the nearest rotation is not unique. Elements
+ * near such a case, F = 0 among them, are computed in double, lane by lane. Deviation: the thesis uses Newton's
+ * iteration on R with a singular value decomposition for inverted elements; the result is the same, this is faster. */
 #ifndef SUP_SOLVER_TETRAHEDRON_H
 #define SUP_SOLVER_TETRAHEDRON_H
 
-#if !defined(__CUDACC__) /* on a GPU the includer gives SUP_ELEMENT, one lane, and sup_rotation_exact */
+#include "solver/element.h"
+
+#if !defined(__CUDACC__) /* on a GPU the includer defines one lane and sup_rotation_exact */
 #include "base/simd.h"
 #include "math/polar.h"
-
-#if defined(__GNUC__)
-#define SUP_ELEMENT static inline __attribute__((always_inline))
-#else
-#define SUP_ELEMENT static inline
-#endif
 #endif
 
 typedef struct sup_wide3 {
@@ -71,8 +67,8 @@ SUP_ELEMENT sup_wide sup_element_square(const sup_wide f[9])
     return sum;
 }
 
-/* What the rotation of a matrix needs besides the matrix: filled in three strides, so that the strides of several
- * matrices can be interleaved; the second is a chain of divisions that would otherwise keep the processor waiting. */
+/* Intermediate values of the rotation of a matrix, computed in three stages, so that the stages of several matrices
+ * can be interleaved; the second is a chain of dependent divisions with a high latency. */
 typedef struct sup_rotation {
     sup_wide square, scale; /* |F|^2, 1 / |F| */
     sup_wide d, c;          /* determinant and |cofactor|^2 of F / |F| */
@@ -80,10 +76,10 @@ typedef struct sup_rotation {
     sup_wide gram[6];       /* F^T F: 00 11 22 01 02 12 */
 } sup_rotation;
 
-/* First stride: invariants, and the first of Newton's steps on (l^2 - 1)^2 - 8 l d - 4 c, which starts from sqrt 3. */
+/* First stage: invariants, and the first of Newton's steps on (l^2 - 1)^2 - 8 l d - 4 c, which starts from sqrt 3. */
 SUP_ELEMENT sup_rotation sup_rotation_begin(const sup_wide f[9])
 {
-    const sup_wide tiny = sup_wide_splat(1e-30f), half = sup_wide_splat(0.5f), top = sup_wide_splat(1.7320508f);
+    const sup_wide tiny = sup_wide_splat(1e-30f), half = sup_wide_splat(0.5f), start = sup_wide_splat(1.7320508f);
     sup_rotation q;
     for (int k = 0; k < 6; k++) {
         int i = k < 3 ? k : k < 5 ? 0 : 1, j = k < 3 ? k : k < 5 ? k - 2 : 2;
@@ -95,13 +91,13 @@ SUP_ELEMENT sup_rotation sup_rotation_begin(const sup_wide f[9])
     sup_element_cofactor(f, cofactor);
     q.d = sup_wide_fma(f[2], cofactor[2], sup_wide_fma(f[1], cofactor[1], f[0] * cofactor[0])) * (two * q.scale);
     q.c = sup_element_square(cofactor) * (two * two);
-    sup_wide height = sup_wide_splat(1.0f) - sup_wide_fma(top + top, q.d, q.c), down = top - q.d;
-    q.l = sup_wide_fma(height, -half * sup_wide_rough_reciprocal(down), top);
+    sup_wide height = sup_wide_splat(1.0f) - sup_wide_fma(start + start, q.d, q.c), down = start - q.d;
+    q.l = sup_wide_fma(height, -half * sup_wide_rough_reciprocal(down), start);
     q.slope = q.l;
     return q;
 }
 
-/* One Newton step on (l^2 - 1)^2 - 8 l d - 4 c; the square of how far it went. */
+/* One Newton step on (l^2 - 1)^2 - 8 l d - 4 c; returns the square of its length. */
 SUP_ELEMENT sup_wide sup_rotation_newton(sup_rotation *q)
 {
     const sup_wide one = sup_wide_splat(1.0f), least = sup_wide_splat(1e-6f);
@@ -114,8 +110,8 @@ SUP_ELEMENT sup_wide sup_rotation_newton(sup_rotation *q)
     return move * move;
 }
 
-/* Second stride: the roots of `count` matrices. Newton's steps shrink quadratically: after one below 5e-4 the error is
- * below 4e-7. Those that shrink slowly stand at a double root and are mended below. */
+/* Second stage: the roots of `count` matrices. Newton's steps shrink quadratically: after one below 5e-4 the error is
+ * below 4e-7. Slow convergence means a double root, which is handled below. */
 SUP_ELEMENT void sup_rotation_solve(sup_rotation *q, int count)
 {
     const sup_wide close = sup_wide_splat(1e-8f), one = sup_wide_splat(1.0f);
@@ -131,7 +127,7 @@ SUP_ELEMENT void sup_rotation_solve(sup_rotation *q, int count)
 }
 
 #if !defined(__CUDACC__)
-/* The exact way for the lanes where `good` does not hold. Not inlined: it is rare. */
+/* In double, for the lanes where `good` is false. Not inlined: it is rare. */
 static __attribute__((noinline)) void sup_rotation_exact(const sup_wide f[9], sup_mask good, sup_wide r[9])
 {
     for (int lane = 0; lane < SUP_LANES; lane++)
@@ -139,11 +135,11 @@ static __attribute__((noinline)) void sup_rotation_exact(const sup_wide f[9], su
 }
 #endif
 
-/* Third stride: R = F (a - b F^T F) + c cof F. */
+/* Third stage: R = F (a - b F^T F) + c cof F. */
 SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], sup_wide r[9])
 {
     const sup_wide one = sup_wide_splat(1.0f);
-    static const int place[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2};
+    static const int entry[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2};
     sup_wide cofactor[9], m[6], a, b, c;
     sup_wide inverse = q->scale / q->slope; /* 1 / (|F| slope) */
     sup_wide over = inverse * q->scale;
@@ -155,11 +151,11 @@ SUP_ELEMENT void sup_rotation_end(const sup_rotation *q, const sup_wide f[9], su
     sup_element_cofactor(f, cofactor);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            sup_wide sum = sup_wide_fma(f[3 * i], m[place[j]], c * cofactor[3 * i + j]);
+            sup_wide sum = sup_wide_fma(f[3 * i], m[entry[j]], c * cofactor[3 * i + j]);
             r[3 * i + j] =
-                sup_wide_fma(f[3 * i + 2], m[place[6 + j]], sup_wide_fma(f[3 * i + 1], m[place[3 + j]], sum));
+                sup_wide_fma(f[3 * i + 2], m[entry[6 + j]], sup_wide_fma(f[3 * i + 1], m[entry[3 + j]], sum));
         }
-    /* Rounding grows as 1 / slope (3.08 at rest); F = 0 and numbers out of range land here too, as NaN or 0. */
+    /* Rounding grows as 1 / slope (3.08 at rest); F = 0 and values out of range end here too, as NaN or 0. */
     sup_mask good =
         sup_mask_and(sup_wide_less(sup_wide_splat(0.1f), q->slope), sup_wide_less(sup_wide_splat(1e-30f), q->square));
     if (!sup_mask_all(good)) sup_rotation_exact(f, good, r);

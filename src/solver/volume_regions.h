@@ -1,19 +1,19 @@
-/* volume_regions.h (internal) - volumes that the solver keeps: stretches of limb, each the flesh and bone around a bit of bone
- * line. See volume_regions.c. */
+/* volume_regions.h (internal) - regions whose volume the solver preserves: sections of a limb, tissue and bone
+ * around a piece of the bone line. See volume_regions.c. */
 #ifndef SUP_SOLVER_VOLUME_REGIONS_H
 #define SUP_SOLVER_VOLUME_REGIONS_H
 
 #include "tissue/tissue.h"
 
-/* Every skin vertex stands in two neighbouring chambers, with weights that add up to 1. */
-typedef struct sup_chamber_share {
-    int32_t chamber[2];
+/* Every skin vertex belongs to two neighbouring regions, with weights that sum to 1. */
+typedef struct sup_region_weights {
+    int32_t region[2];
     double weight[2];
-} sup_chamber_share;
+} sup_region_weights;
 
-/* Chambers of a tissue with feet on a skeleton: `share` [skin_count], in memory of `arena`. Returns how many there are;
- * 0 when memory ran out. */
-int32_t sup_chambers_create(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton, sup_arena *arena,
-                            sup_chamber_share **share);
+/* Regions of a tissue with foot points on a skeleton: `weights` [skin_count], allocated from `arena`. Returns their
+ * count; 0 when out of memory. */
+int32_t sup_volume_regions_create(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton, sup_arena *arena,
+                                  sup_region_weights **weights);
 
 #endif

@@ -1,44 +1,32 @@
-/* untangle.c - moving what crosses in the shown skin apart. See untangle.h. */
+/* untangle.c - moves crossing skin of the render mesh apart. See untangle.h. */
 #include "untangle/untangle_internal.h"
+#include "untangle/untangle_rules.h"
 
 #include <math.h>
 
-enum {
-    ROUNDS = 10,     /* of finding and moving, at most */
-    PATCH = 300,     /* vertices of a patch; what is wider does not end, or is too wide to be moved */
-    AROUND = 2,      /* edges from what is moved to where skin no longer follows */
-    SWEEPS = 4,      /* over the edges in a round, */
-    LAST_SWEEPS = 12 /* and after the last one */
-};
-static const float least_offset = 1e-4f; /* of the gap: what is less is none */
-static const float farthest = 6.0f;      /* of the gap: it is moved at most */
-static const float longest = 1.3f;       /* of an edge as it came, or at rest: so long it may be made */
-static const float most_stretch = 2.0f;  /* of its length at rest: but no longer than that, even if it came so */
-static const float heavy = 0.25f;        /* what was asked to move gives way to the edges by that much of the others' */
-static const float gap_part = 0.03f;     /* of the finer edges: how far apart skin is put */
-static const float reach = 2.5f;         /* of the finer edges: farthest that the end of one edge goes in a round */
-static const float agree = 0.6f;         /* length of the mean of the normals around a patch that has a way out, */
-static const float least_agree = 0.05f;  /* and of one that goes where most of it can */
-static const float follow = 0.8f;        /* of the mean of its neighbours: skin around what is moved */
-static const float kin_gaps = 3.0f;      /* between two places at rest: one fold */
-static const float fold_push = 0.2f;     /* of what folds ask for, */
-static const float fold_smooth = 0.8f;   /* and of the way to the mean of the neighbours */
+enum { NO_PATCH = -1, OPEN = -2 }; /* of sup_untangle_vertex.patch; OPEN: it has no end */
+/* Flags of sup_untangle_mesh.state, with SUP_UNTANGLE_LOADED: inner and outer ends of crossing edges; in the list of
+ * moved vertices; at a fold; in the list of known vertices. */
+enum { INSIDE = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, KNOWN = 32 };
 
-enum { NO_PATCH = -1, OPEN = -2 };
-enum { SEED = 2, OUTSIDE = 4, LISTED = 8, FOLD = 16, KNOWN = 32 }; /* of `state`, with SUP_UNTANGLE_LOADED */
+/* Vertices that an iteration moves. */
+typedef struct vertex_list {
+    int32_t *items; /* [vertex_count] */
+    int32_t count;
+} vertex_list;
 
-/* Every vertex is loaded before anything else is asked of it. */
-static void load_vertex(const sup_untangle_work *w, int32_t v)
+/* Every vertex is loaded before it is used in any other way. */
+static void load_vertex(const sup_untangle_mesh *mesh, int32_t v)
 {
-    if (w->state[v] & SUP_UNTANGLE_LOADED) return;
-    const float *from = sup_untangle_place(w, v);
-    sup_untangle_vertex *vertex = &w->vertex[v];
+    if (mesh->state[v] & SUP_UNTANGLE_LOADED) return;
+    const float *start = sup_untangle_position(mesh, v);
+    sup_untangle_vertex *vertex = &mesh->vertex[v];
     *vertex = (sup_untangle_vertex){.patch = NO_PATCH, .parent = v};
     for (int32_t k = 0; k < 3; k++) {
-        vertex->from[k] = from[k];
-        vertex->x[k] = from[k] + w->def->keep * w->def->offset[3 * (size_t)v + (size_t)k];
+        vertex->start[k] = start[k];
+        vertex->x[k] = start[k] + mesh->offset_fraction * mesh->offset[3 * (size_t)v + (size_t)k];
     }
-    w->state[v] |= SUP_UNTANGLE_LOADED;
+    mesh->state[v] |= SUP_UNTANGLE_LOADED;
 }
 
 static float length_of(const float *a)
@@ -46,497 +34,533 @@ static float length_of(const float *a)
     return sqrtf(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
 }
 
-static const int32_t *corners_of(const sup_untangle_work *w, const sup_untangle_hit *hit)
+static const int32_t *corners_of(const sup_untangle_view *view, const sup_untangle_crossing *crossing)
 {
-    return w->view->triangles + 3 * (size_t)hit->triangle;
+    return view->triangles + 3 * (size_t)crossing->triangle;
 }
 
-/* --- What hangs together: it is moved, or left, as a whole --- */
+/* --- Connected components: moved, or skipped, as a whole --- */
 
-static int32_t cluster_of(const sup_untangle_work *w, int32_t v)
+static int32_t component_of(sup_untangle_vertex *vertex, int32_t v)
 {
-    while (w->vertex[v].parent != v)
-        v = w->vertex[v].parent = w->vertex[w->vertex[v].parent].parent;
+    while (vertex[v].parent != v)
+        v = vertex[v].parent = vertex[vertex[v].parent].parent;
     return v;
 }
 
-static void join(const sup_untangle_work *w, int32_t a, int32_t b)
+static void join(sup_untangle_vertex *vertex, int32_t a, int32_t b)
 {
-    int32_t x = cluster_of(w, a), y = cluster_of(w, b);
-    if (x < y) w->vertex[y].parent = x;
-    if (y < x) w->vertex[x].parent = y;
+    int32_t x = component_of(vertex, a), y = component_of(vertex, b);
+    if (x < y) vertex[y].parent = x;
+    if (y < x) vertex[x].parent = y;
 }
 
-/* From now on its place counts. */
-static void know(sup_untangle_work *w, int32_t v)
+/* Adds a vertex to those whose positions are written back. */
+static void add_known(sup_untangle_mesh *mesh, int32_t v)
 {
-    load_vertex(w, v);
-    if (w->state[v] & KNOWN) return;
-    w->state[v] |= KNOWN;
-    w->known[w->known_count++] = v;
-    memcpy(w->vertex[v].best, w->vertex[v].x, sizeof w->vertex[v].best);
+    load_vertex(mesh, v);
+    if (mesh->state[v] & KNOWN) return;
+    mesh->state[v] |= KNOWN;
+    mesh->known[mesh->known_count++] = v;
+    memcpy(mesh->vertex[v].best, mesh->vertex[v].x, sizeof mesh->vertex[v].best);
 }
 
-/* Clusters that cross less than ever before keep their places. */
-static void keep_best(sup_untangle_work *w, bool first)
+static void count_crossings(sup_untangle_mesh *mesh, const sup_untangle_crossings *crossings)
 {
-    sup_untangle_at at = {-1, 0};
-    for (int32_t i = 0; i < w->known_count; i++)
-        w->vertex[w->known[i]].hits = 0;
-    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
-        know(w, hit->inside);
-        know(w, hit->outside);
-        join(w, hit->inside, hit->outside);
+    sup_untangle_iterator at = {-1, 0};
+    const sup_untangle_crossing *crossing;
+    for (int32_t i = 0; i < mesh->known_count; i++)
+        mesh->vertex[mesh->known[i]].crossings = 0;
+    while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
+        const int32_t *corner = corners_of(mesh->view, crossing);
+        add_known(mesh, crossing->inside);
+        add_known(mesh, crossing->outside);
+        join(mesh->vertex, crossing->inside, crossing->outside);
         for (int32_t k = 0; k < 3; k++) {
-            know(w, corners_of(w, hit)[k]);
-            join(w, hit->inside, corners_of(w, hit)[k]);
+            add_known(mesh, corner[k]);
+            join(mesh->vertex, crossing->inside, corner[k]);
         }
-        w->vertex[hit->inside].hits++;
+        mesh->vertex[crossing->inside].crossings++;
     }
-    for (int32_t i = 0; i < w->known_count; i++)
-        w->vertex[w->known[i]].sum = w->vertex[w->known[i]].best_sum = 0;
-    for (int32_t i = 0; i < w->known_count; i++) {
-        sup_untangle_vertex *vertex = &w->vertex[w->known[i]], *root = &w->vertex[cluster_of(w, w->known[i])];
-        if (first) vertex->best_hits = vertex->hits;
-        root->sum += vertex->hits;
-        root->best_sum += vertex->best_hits;
+}
+
+/* Components that cross less than in all iterations before store their positions. */
+static void keep_best(sup_untangle_mesh *mesh, const sup_untangle_crossings *crossings, bool first)
+{
+    sup_untangle_vertex *vertices = mesh->vertex;
+    count_crossings(mesh, crossings);
+    for (int32_t i = 0; i < mesh->known_count; i++)
+        vertices[mesh->known[i]].sum = vertices[mesh->known[i]].best_sum = 0;
+    for (int32_t i = 0; i < mesh->known_count; i++) {
+        sup_untangle_vertex *vertex = &vertices[mesh->known[i]];
+        sup_untangle_vertex *root = &vertices[component_of(vertices, mesh->known[i])];
+        if (first) vertex->best_crossings = vertex->crossings;
+        root->sum += vertex->crossings;
+        root->best_sum += vertex->best_crossings;
     }
-    for (int32_t i = 0; i < w->known_count; i++) {
-        sup_untangle_vertex *vertex = &w->vertex[w->known[i]], *root = &w->vertex[cluster_of(w, w->known[i])];
+    for (int32_t i = 0; i < mesh->known_count; i++) {
+        sup_untangle_vertex *vertex = &vertices[mesh->known[i]];
+        const sup_untangle_vertex *root = &vertices[component_of(vertices, mesh->known[i])];
         if (root->sum >= root->best_sum) continue;
-        vertex->best_hits = vertex->hits;
+        vertex->best_crossings = vertex->crossings;
         memcpy(vertex->best, vertex->x, sizeof vertex->best);
     }
 }
 
 /* --- Patches --- */
 
-static void enlist(sup_untangle_work *w, int32_t v)
+static void enlist(sup_untangle_mesh *mesh, vertex_list *moved, int32_t v)
 {
-    know(w, v);
-    if (w->state[v] & LISTED) return;
-    w->state[v] |= LISTED;
-    w->list[w->list_count++] = v;
+    add_known(mesh, v);
+    if (mesh->state[v] & LISTED) return;
+    mesh->state[v] |= LISTED;
+    moved->items[moved->count++] = v;
 }
 
-/* Marks the edge of a hit, from both ends: patches end there. */
-static void set_wall(sup_untangle_work *w, const sup_untangle_hit *hit, unsigned char wall)
+/* Marks the edge of a crossing, from both ends, as the boundary of patches. */
+static void set_boundary(const sup_untangle_view *view, const sup_untangle_crossing *crossing, unsigned char value,
+                         unsigned char *boundary)
 {
-    const int32_t *first = w->view->neighbour_first, *neighbours = w->view->neighbours;
-    const int32_t ends[2] = {hit->inside, hit->outside};
+    const int32_t *first = view->neighbour_first, ends[2] = {crossing->inside, crossing->outside};
     for (int32_t k = 0; k < 2; k++)
         for (int32_t e = first[ends[k]]; e < first[ends[k] + 1]; e++)
-            if (neighbours[e] == ends[1 - k]) w->wall[e] = wall;
+            if (view->neighbours[e] == ends[1 - k]) boundary[e] = value;
 }
 
-/* All that is on the side of a vertex where an edge crosses, from neighbour to neighbour, along edges that do not cross.
- * Returns how many; more than PATCH: it does not end. */
-static int32_t flood(sup_untangle_work *w, int32_t seed, int32_t patch)
+/* Flood fill from one end of a crossing edge along edges that do not cross, into patches->queue. Returns the number of
+ * vertices; more than SUP_UNTANGLE_MAX_PATCH: the patch is open. */
+static int32_t flood(const sup_untangle_mesh *mesh, const sup_untangle_patches *patches, int32_t seed)
 {
-    const sup_untangle_view *view = w->view;
-    int32_t count = 1;
-    w->queue[0] = seed;
-    w->vertex[seed].patch = patch;
-    for (int32_t i = 0; i < count && count <= PATCH; i++)
-        for (int32_t e = view->neighbour_first[w->queue[i]]; e < view->neighbour_first[w->queue[i] + 1]; e++) {
+    const sup_untangle_view *view = mesh->view;
+    int32_t count = 1, *queue = patches->queue;
+    queue[0] = seed;
+    mesh->vertex[seed].patch = patches->count;
+    for (int32_t i = 0; i < count && count <= SUP_UNTANGLE_MAX_PATCH; i++)
+        for (int32_t e = view->neighbour_first[queue[i]]; e < view->neighbour_first[queue[i] + 1]; e++) {
             int32_t next = view->neighbours[e];
-            if (w->wall[e]) continue;
-            load_vertex(w, next);
-            if (w->vertex[next].patch != NO_PATCH) continue;
-            w->vertex[next].patch = patch;
-            w->queue[count++] = next;
+            if (patches->boundary[e]) continue;
+            load_vertex(mesh, next);
+            if (mesh->vertex[next].patch != NO_PATCH) continue;
+            mesh->vertex[next].patch = patches->count;
+            queue[count++] = next;
         }
     return count;
 }
 
-/* The patch around a vertex; `outer`: what is outside. */
-static void make_patch(sup_untangle_work *w, int32_t first, bool outer)
+/* The patch around a vertex; `outer`: made of the skin outside. */
+static void make_patch(sup_untangle_mesh *mesh, sup_untangle_patches *patches, vertex_list *moved, int32_t first,
+                       bool outer)
 {
-    unsigned char side = outer ? OUTSIDE : SEED;
-    int32_t count = flood(w, first, w->patch_count);
-    bool closed = count <= PATCH && w->patch_count < w->patch_most;
+    unsigned char side = outer ? OUTSIDE : INSIDE;
+    int32_t count = flood(mesh, patches, first);
+    bool closed = count <= SUP_UNTANGLE_MAX_PATCH && patches->count < SUP_UNTANGLE_MAX_PATCHES;
     sup_untangle_patch patch = {.outer = outer};
     for (int32_t k = 0; k < count; k++) {
-        int32_t v = w->queue[k];
-        bool seed = (w->state[v] & side) != 0;
+        int32_t v = patches->queue[k];
+        bool seed = (mesh->state[v] & side) != 0;
         patch.deep = patch.deep || !seed;
-        if (!closed) w->vertex[v].patch = seed ? OPEN : NO_PATCH;
+        if (!closed) mesh->vertex[v].patch = seed ? OPEN : NO_PATCH;
         if (!closed) continue;
-        enlist(w, v);
-        join(w, first, v);
+        enlist(mesh, moved, v);
+        join(mesh->vertex, first, v);
     }
-    if (closed) w->patches[w->patch_count++] = patch;
+    if (closed) patches->items[patches->count++] = patch;
 }
 
-/* Two skins that cross cut a patch out of each other: what is inside. */
-static void make_inner(sup_untangle_work *w)
+/* Two skins that cross cut patches out of each other: those that are inside. */
+static void make_inner_patches(sup_untangle_mesh *mesh, const sup_untangle_crossings *crossings,
+                               sup_untangle_patches *patches, vertex_list *moved)
 {
-    sup_untangle_at at = {-1, 0};
-    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
-        enlist(w, hit->inside);
-        w->state[hit->inside] |= SEED;
-        w->state[hit->outside] |= OUTSIDE;
-        set_wall(w, hit, 1);
+    sup_untangle_iterator at = {-1, 0};
+    const sup_untangle_crossing *crossing;
+    while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
+        enlist(mesh, moved, crossing->inside);
+        mesh->state[crossing->inside] |= INSIDE;
+        mesh->state[crossing->outside] |= OUTSIDE;
+        set_boundary(mesh->view, crossing, 1, patches->boundary);
     }
-    w->patch_count = 0;
-    for (int32_t i = 0, seeds = w->list_count; i < seeds; i++)
-        if (w->vertex[w->list[i]].patch == NO_PATCH) make_patch(w, w->list[i], false);
+    patches->count = 0;
+    for (int32_t i = 0, seeds = moved->count; i < seeds; i++)
+        if (mesh->vertex[moved->items[i]].patch == NO_PATCH) make_patch(mesh, patches, moved, moved->items[i], false);
 }
 
-/* Where skin was pressed through its own body from within, what is inside does not end; where a thumb has come out of a
- * hand on the other side, it has no way out. Then the patch is what is outside, if that ends. */
-static void make_outer(sup_untangle_work *w)
+/* Where skin was pressed through its own body from within, the inner patch is open; where a thumb has come out of a
+ * hand on the other side, its direction is ambiguous. Then the patch is the skin outside, if that is closed. */
+static void make_outer_patches(sup_untangle_mesh *mesh, const sup_untangle_crossings *crossings,
+                               sup_untangle_patches *patches, vertex_list *moved)
 {
-    sup_untangle_at at = {-1, 0};
-    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
-        int32_t inner = w->vertex[hit->inside].patch;
-        bool torn = inner >= 0 && !w->patches[inner].outer && w->patches[inner].torn;
-        if (inner != OPEN && !torn) continue;
-        if (w->vertex[hit->outside].patch == NO_PATCH) make_patch(w, hit->outside, true);
-        int32_t outer = w->vertex[hit->outside].patch;
-        if (torn && outer >= 0 && w->patches[outer].outer) w->patches[inner].left = true;
+    sup_untangle_iterator at = {-1, 0};
+    const sup_untangle_crossing *crossing;
+    while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
+        int32_t inner = mesh->vertex[crossing->inside].patch;
+        bool ambiguous = inner >= 0 && !patches->items[inner].outer && patches->items[inner].ambiguous;
+        if (inner != OPEN && !ambiguous) continue;
+        if (mesh->vertex[crossing->outside].patch == NO_PATCH)
+            make_patch(mesh, patches, moved, crossing->outside, true);
+        int32_t outer = mesh->vertex[crossing->outside].patch;
+        if (ambiguous && outer >= 0 && patches->items[outer].outer) patches->items[inner].skipped = true;
     }
 }
 
-static sup_untangle_patch *patch_of(const sup_untangle_work *w, const sup_untangle_hit *hit)
+static sup_untangle_patch *patch_of(const sup_untangle_vertex *vertex, const sup_untangle_patches *patches,
+                                    const sup_untangle_crossing *crossing)
 {
-    int32_t inner = w->vertex[hit->inside].patch, outer = w->vertex[hit->outside].patch;
-    bool inside = inner >= 0 && !w->patches[inner].outer;
-    if (inside && !w->patches[inner].left) return &w->patches[inner];
-    if (outer >= 0 && w->patches[outer].outer) return &w->patches[outer];
-    return inside ? &w->patches[inner] : NULL;
+    int32_t inner = vertex[crossing->inside].patch, outer = vertex[crossing->outside].patch;
+    const sup_untangle_patch none = {0}, *a = inner >= 0 ? &patches->items[inner] : &none;
+    bool outer_is_outer = outer >= 0 && patches->items[outer].outer;
+    int32_t chosen = sup_untangle_choose_patch(inner, a->outer, a->skipped, outer, outer_is_outer);
+    return chosen >= 0 ? &patches->items[chosen] : NULL;
 }
 
-/* The planes of the patches from `first` on. */
-static void fit_patches(sup_untangle_work *w, int32_t first)
+/* Planes of the patches from `first` on. */
+static void fit_patches(const sup_untangle_vertex *vertex, const sup_untangle_crossings *crossings,
+                        sup_untangle_patches *patches, int32_t first)
 {
-    sup_untangle_at at = {-1, 0};
-    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
-        sup_untangle_patch *patch = patch_of(w, hit);
-        if (patch == NULL || patch - w->patches < first) continue;
+    sup_untangle_iterator at = {-1, 0};
+    const sup_untangle_crossing *crossing;
+    while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
+        sup_untangle_patch *patch = patch_of(vertex, patches, crossing);
+        if (patch == NULL || patch - patches->items < first) continue;
         for (int32_t k = 0; k < 3; k++) {
-            patch->point[k] += hit->point[k];
-            patch->normal[k] += patch->outer ? -hit->normal[k] : hit->normal[k]; /* the way out, or in */
+            patch->point[k] += crossing->point[k];
+            patch->normal[k] += patch->outer ? -crossing->normal[k] : crossing->normal[k]; /* outwards, or inwards */
         }
-        patch->share += hit->share;
-        patch->edge += hit->edge;
-        patch->weight += 1.0f;
+        patch->fraction += crossing->fraction;
+        patch->edge += crossing->edge;
+        patch->count += 1.0f;
     }
-    for (int32_t i = first; i < w->patch_count; i++) {
-        sup_untangle_patch *patch = &w->patches[i];
+    for (int32_t i = first; i < patches->count; i++) {
+        sup_untangle_patch *patch = &patches->items[i];
         float length = length_of(patch->normal);
-        patch->torn = !(length > agree * patch->weight);
-        patch->left = !(length > least_agree * patch->weight);
-        for (int32_t k = 0; k < 3 && !patch->left; k++) {
+        patch->ambiguous = sup_untangle_is_ambiguous(length, patch->count);
+        patch->skipped = sup_untangle_is_skipped(length, patch->count);
+        for (int32_t k = 0; k < 3 && !patch->skipped; k++) {
             patch->normal[k] /= length;
-            patch->point[k] /= patch->weight;
+            patch->point[k] /= patch->count;
         }
-        patch->share /= patch->weight;
-        patch->edge /= patch->weight;
+        patch->fraction /= patch->count;
+        patch->edge /= patch->count;
     }
 }
 
-/* --- Moves --- */
+/* --- Displacements --- */
 
-static void ask(sup_untangle_work *w, int32_t v, const float *normal, float way)
+static void push(sup_untangle_mesh *mesh, vertex_list *moved, int32_t v, const float *normal, float distance)
 {
-    sup_untangle_vertex *vertex = &w->vertex[v];
-    enlist(w, v);
+    sup_untangle_vertex *vertex = &mesh->vertex[v];
+    enlist(mesh, moved, v);
     for (int32_t k = 0; k < 3; k++)
-        vertex->way[k] += way * normal[k];
-    vertex->most = fmaxf(vertex->most, fabsf(way));
+        vertex->push[k] += distance * normal[k];
+    vertex->longest = fmaxf(vertex->longest, fabsf(distance));
 }
 
-/* Patches go to their planes as a whole, but for the share of what they are in. */
-static void ask_patches(sup_untangle_work *w)
+/* Patches move to their planes as a whole, apart from the fraction that the other skin takes. */
+static void push_patches(sup_untangle_mesh *mesh, const sup_untangle_patches *patches, vertex_list *moved)
 {
-    int32_t count = w->list_count;
+    int32_t count = moved->count;
     for (int32_t i = 0; i < count; i++) {
-        const sup_untangle_vertex *vertex = &w->vertex[w->list[i]];
-        sup_untangle_patch *patch = vertex->patch >= 0 ? &w->patches[vertex->patch] : NULL;
-        if (patch == NULL || !patch->deep || patch->left) continue;
+        const sup_untangle_vertex *vertex = &mesh->vertex[moved->items[i]];
+        sup_untangle_patch *patch = vertex->patch >= 0 ? &patches->items[vertex->patch] : NULL;
+        if (patch == NULL || !patch->deep || patch->skipped) continue;
         float depth = 0.0f;
         for (int32_t k = 0; k < 3; k++)
             depth += patch->normal[k] * (patch->point[k] - vertex->x[k]);
         patch->depth = fmaxf(patch->depth, depth);
-        if (depth > 0.0f) ask(w, w->list[i], patch->normal, (1.0f - patch->share) * (depth + gap_part * patch->edge));
+        if (depth > 0.0f)
+            push(mesh, moved, moved->items[i], patch->normal,
+                 sup_untangle_patch_push(depth, patch->edge, patch->fraction));
     }
 }
 
-/* Two places near each other along the skin: what crosses there is no contact but a fold that is too tight. */
-static bool is_fold(const sup_untangle_work *w, const sup_untangle_hit *hit)
+static bool is_fold(const sup_untangle_view *view, const sup_untangle_def *def, const sup_untangle_crossing *crossing)
 {
-    int32_t a = w->view->coarse[hit->inside], b = w->view->coarse[corners_of(w, hit)[0]];
-    vec d = sub(w->def->rest + 3 * (size_t)a, w->def->rest + 3 * (size_t)b);
-    float most = kin_gaps * (w->def->gap[a] + w->def->gap[b]);
-    return dot(d, d) < most * most;
+    int32_t a = view->coarse[crossing->inside], b = view->coarse[corners_of(view, crossing)[0]];
+    vec d = sub(def->coarse_rest + 3 * (size_t)a, def->coarse_rest + 3 * (size_t)b);
+    return sup_untangle_is_fold(dot(d, d), def->gap[a], def->gap[b]);
 }
 
-static void mark_fold(sup_untangle_work *w, const sup_untangle_hit *hit)
+static void mark_fold(sup_untangle_mesh *mesh, vertex_list *moved, const sup_untangle_crossing *crossing)
 {
-    enlist(w, hit->outside);
-    w->state[hit->inside] |= FOLD;
-    w->state[hit->outside] |= FOLD;
+    enlist(mesh, moved, crossing->outside);
+    mesh->state[crossing->inside] |= FOLD;
+    mesh->state[crossing->outside] |= FOLD;
     for (int32_t k = 0; k < 3; k++)
-        w->state[corners_of(w, hit)[k]] |= FOLD;
+        mesh->state[corners_of(mesh->view, crossing)[k]] |= FOLD;
 }
 
-static void ask_hits(sup_untangle_work *w)
+static void push_crossings(sup_untangle_mesh *mesh, const sup_untangle_def *def,
+                           const sup_untangle_crossings *crossings, const sup_untangle_patches *patches,
+                           vertex_list *moved)
 {
-    sup_untangle_at at = {-1, 0};
-    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
-        const sup_untangle_patch *patch = patch_of(w, hit);
-        if (patch != NULL && patch->left) continue;
+    sup_untangle_iterator at = {-1, 0};
+    const sup_untangle_crossing *crossing;
+    while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
+        const sup_untangle_patch *patch = patch_of(mesh->vertex, patches, crossing);
+        if (patch != NULL && patch->skipped) continue;
         bool outer = patch != NULL && patch->outer, deep = patch != NULL && patch->deep;
-        const float sign = outer ? -1.0f : 1.0f, *b = hit->weight;
-        const float own[3] = {sign * hit->normal[0], sign * hit->normal[1], sign * hit->normal[2]};
+        const float sign = outer ? -1.0f : 1.0f, *b = crossing->weight;
+        const float own[3] = {sign * crossing->normal[0], sign * crossing->normal[1], sign * crossing->normal[2]};
         const float *normal = deep ? patch->normal : own;
-        float end = fminf(outer ? hit->height : hit->depth, reach * hit->edge);
-        float depth = gap_part * hit->edge + (deep ? patch->depth : end);
+        float end = sup_untangle_limit_depth(outer ? crossing->height : crossing->depth, crossing->edge);
+        float distance = sup_untangle_crossing_push(deep ? patch->depth : end, crossing->edge);
         float square = b[0] * b[0] + b[1] * b[1] + b[2] * b[2];
-        if (!deep) ask(w, outer ? hit->outside : hit->inside, normal, (1.0f - hit->share) * depth);
+        if (!deep)
+            push(mesh, moved, outer ? crossing->outside : crossing->inside, normal,
+                 (1.0f - crossing->fraction) * distance);
         for (int32_t k = 0; k < 3; k++)
-            ask(w, corners_of(w, hit)[k], normal, -hit->share * depth * b[k] / square);
-        if (patch == NULL && is_fold(w, hit)) mark_fold(w, hit);
+            push(mesh, moved, corners_of(mesh->view, crossing)[k], normal,
+                 -crossing->fraction * distance * b[k] / square);
+        if (patch == NULL && is_fold(mesh->view, def, crossing)) mark_fold(mesh, moved, crossing);
     }
 }
 
-/* Sum over the neighbours of a vertex, of their places or of their moves. Returns how many there are. */
-static int32_t sum_around(const sup_untangle_work *w, int32_t v, bool moves, float sum[3])
+/* Sum over the neighbours of a vertex, of their positions or of their moves. Returns the number of neighbours. */
+static int32_t sum_neighbours(const sup_untangle_mesh *mesh, int32_t v, bool moves, float sum[3])
 {
-    const sup_untangle_view *view = w->view;
+    const sup_untangle_view *view = mesh->view;
     sum[0] = sum[1] = sum[2] = 0.0f;
     for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
-        load_vertex(w, view->neighbours[e]);
-        const sup_untangle_vertex *vertex = &w->vertex[view->neighbours[e]];
+        load_vertex(mesh, view->neighbours[e]);
+        const sup_untangle_vertex *vertex = &mesh->vertex[view->neighbours[e]];
         for (int32_t k = 0; k < 3; k++)
             sum[k] += moves ? vertex->move[k] : vertex->x[k];
     }
     return view->neighbour_first[v + 1] - view->neighbour_first[v];
 }
 
-/* What all crossings together ask of a vertex, but no farther than one of them; folds are smoothed. */
-static void set_moves(sup_untangle_work *w)
+/* The displacements that all crossings ask of a vertex, together; folds are smoothed. */
+static void set_moves(const sup_untangle_mesh *mesh, const vertex_list *moved)
 {
-    for (int32_t i = 0; i < w->list_count; i++) {
-        int32_t v = w->list[i];
-        sup_untangle_vertex *vertex = &w->vertex[v];
-        bool fold = (w->state[v] & FOLD) != 0;
-        float length = length_of(vertex->way), scale = fold ? fold_push : 1.0f, sum[3];
-        if (length > vertex->most) scale *= vertex->most / length;
+    for (int32_t i = 0; i < moved->count; i++) {
+        int32_t v = moved->items[i];
+        sup_untangle_vertex *vertex = &mesh->vertex[v];
+        bool fold = (mesh->state[v] & FOLD) != 0;
+        float scale = sup_untangle_push_scale(fold, length_of(vertex->push), vertex->longest), sum[3];
         for (int32_t k = 0; k < 3; k++)
-            vertex->move[k] = scale * vertex->way[k];
+            vertex->move[k] = scale * vertex->push[k];
         if (!fold) continue;
-        int32_t count = sum_around(w, v, false, sum);
+        int32_t count = sum_neighbours(mesh, v, false, sum);
         for (int32_t k = 0; k < 3; k++)
-            vertex->move[k] += fold_smooth * (sum[k] / (float)count - vertex->x[k]);
+            vertex->move[k] += SUP_UNTANGLE_FOLD_SMOOTH * (sum[k] / (float)count - vertex->x[k]);
     }
 }
 
-/* Skin around what is moved follows by degrees. */
-static void spread(sup_untangle_work *w)
+/* Skin around moved vertices follows, ring by ring. */
+static void move_rings(sup_untangle_mesh *mesh, vertex_list *moved)
 {
-    const sup_untangle_view *view = w->view;
-    int32_t moved = w->list_count, begin = 0;
-    for (int32_t ring = 0; ring < AROUND; ring++) {
-        int32_t end = w->list_count;
-        for (int32_t i = begin; i < end; i++)
-            for (int32_t e = view->neighbour_first[w->list[i]]; e < view->neighbour_first[w->list[i] + 1]; e++) {
-                enlist(w, view->neighbours[e]);
-                join(w, w->list[i], view->neighbours[e]);
+    const sup_untangle_view *view = mesh->view;
+    int32_t pushed = moved->count, begin = 0;
+    for (int32_t ring = 0; ring < SUP_UNTANGLE_RINGS; ring++) {
+        int32_t end = moved->count;
+        for (int32_t i = begin; i < end; i++) {
+            int32_t v = moved->items[i];
+            for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
+                enlist(mesh, moved, view->neighbours[e]);
+                join(mesh->vertex, v, view->neighbours[e]);
             }
+        }
         begin = end;
     }
-    for (int32_t round = 0; round < AROUND; round++)
-        for (int32_t i = moved; i < w->list_count; i++) {
+    for (int32_t iteration = 0; iteration < SUP_UNTANGLE_RINGS; iteration++)
+        for (int32_t i = pushed; i < moved->count; i++) {
             float sum[3];
-            int32_t count = sum_around(w, w->list[i], true, sum);
+            int32_t count = sum_neighbours(mesh, moved->items[i], true, sum);
             for (int32_t k = 0; k < 3; k++)
-                w->vertex[w->list[i]].move[k] = follow * sum[k] / (float)count;
+                mesh->vertex[moved->items[i]].move[k] = SUP_UNTANGLE_FOLLOW * sum[k] / (float)count;
         }
 }
 
-/* How far from where it came a vertex may be. */
-static float most_at(const sup_untangle_work *w, int32_t v)
+/* Applies the move of a vertex, with a limited offset from its position before untangling. */
+static void move_vertex(const sup_untangle_mesh *mesh, const sup_untangle_def *def, int32_t v)
 {
-    int32_t coarse = w->view->coarse[v];
-    return w->def->held[coarse] ? 0.0f : farthest * w->def->gap[coarse];
-}
-
-/* By what was found, but never far from where it came. */
-static void move_vertex(const sup_untangle_work *w, int32_t v)
-{
-    sup_untangle_vertex *vertex = &w->vertex[v];
-    float off[3];
+    sup_untangle_vertex *vertex = &mesh->vertex[v];
+    int32_t coarse = mesh->view->coarse[v];
+    float offset[3];
     for (int32_t k = 0; k < 3; k++) {
-        off[k] = vertex->x[k] + vertex->move[k] - vertex->from[k];
-        vertex->way[k] = vertex->move[k] = 0.0f;
+        offset[k] = vertex->x[k] + vertex->move[k] - vertex->start[k];
+        vertex->push[k] = vertex->move[k] = 0.0f;
     }
-    float length = length_of(off), most = most_at(w, v), scale = length > most ? most / length : 1.0f;
+    float scale = sup_untangle_offset_scale(def->fixed[coarse] != 0, length_of(offset), def->gap[coarse]);
     for (int32_t k = 0; k < 3; k++)
-        vertex->x[k] = vertex->from[k] + scale * off[k];
+        vertex->x[k] = vertex->start[k] + scale * offset[k];
 }
 
-/* Square of the length that an edge may have. */
-static float longest_square(const sup_untangle_work *w, int32_t a, int32_t b)
+/* --- Edge lengths --- */
+
+static float max_edge2(const sup_untangle_mesh *mesh, int32_t a, int32_t b)
 {
-    vec from = sub(w->vertex[a].from, w->vertex[b].from);
-    vec rest = sub(w->view->rest + 3 * (size_t)a, w->view->rest + 3 * (size_t)b);
-    float most = most_stretch * most_stretch * dot(rest, rest);
-    return fminf(longest * longest * fmaxf(dot(from, from), dot(rest, rest)), most);
+    vec before = sub(mesh->vertex[a].start, mesh->vertex[b].start);
+    vec rest = sub(mesh->view->rest + 3 * (size_t)a, mesh->view->rest + 3 * (size_t)b);
+    return sup_untangle_max_edge2(dot(before, before), dot(rest, rest));
 }
 
-/* How much of what an edge is too long a vertex takes, by that of the other end. */
-static float give_of(const sup_untangle_work *w, int32_t v)
+static float mobility_of(const sup_untangle_mesh *mesh, const unsigned char *fixed, int32_t v)
 {
-    return w->def->held[w->view->coarse[v]] ? 0.0f : w->vertex[v].most > 0.0f ? heavy : 1.0f;
+    return sup_untangle_mobility(fixed[mesh->view->coarse[v]] != 0, mesh->vertex[v].longest > 0.0f);
 }
 
-/* Makes an edge that is too long as long as it may be. Returns whether it was. */
-static bool shorten(sup_untangle_work *w, int32_t a, int32_t b)
+/* Shortens an edge that is too long to its maximum length. Returns whether it was too long. */
+static bool shorten(sup_untangle_mesh *mesh, const unsigned char *fixed, vertex_list *moved, int32_t a, int32_t b)
 {
-    float *p = w->vertex[a].x, *q = w->vertex[b].x;
+    float *p = mesh->vertex[a].x, *q = mesh->vertex[b].x;
     vec d = sub(q, p);
-    float most = longest_square(w, a, b), square = dot(d, d);
-    if (!(square > 1.001f * most)) return false;
-    float give[2] = {give_of(w, a), give_of(w, b)}, sum = give[0] + give[1];
+    float max2 = max_edge2(mesh, a, b), length2 = dot(d, d);
+    if (!sup_untangle_is_long(length2, max2)) return false;
+    float mobility[2] = {mobility_of(mesh, fixed, a), mobility_of(mesh, fixed, b)}, sum = mobility[0] + mobility[1];
     if (!(sum > 0.0f)) return false;
-    enlist(w, b);
-    join(w, a, b);
-    float way = (1.0f - sqrtf(most / square)) / sum;
-    const float step[3] = {way * d.x, way * d.y, way * d.z};
+    enlist(mesh, moved, b);
+    join(mesh->vertex, a, b);
+    float excess = sup_untangle_excess(length2, max2, sum);
+    const float step[3] = {excess * d.x, excess * d.y, excess * d.z};
     for (int32_t k = 0; k < 3; k++) {
-        p[k] += give[0] * step[k];
-        q[k] -= give[1] * step[k];
+        p[k] += mobility[0] * step[k];
+        q[k] -= mobility[1] * step[k];
     }
     return true;
 }
 
-/* Edges at what was moved are made no longer than they may be: the skin around comes along, as far as it has to. */
-static void limit_edges(sup_untangle_work *w, int32_t sweeps)
+/* Shortens edges of moved vertices; neighbours are moved and enlisted as needed. */
+static void limit_edges(sup_untangle_mesh *mesh, const unsigned char *fixed, vertex_list *moved, int32_t sweeps)
 {
-    const sup_untangle_view *view = w->view;
+    const sup_untangle_view *view = mesh->view;
     bool any = true;
     for (int32_t sweep = 0; sweep < sweeps && any; sweep++) {
         any = false;
-        for (int32_t i = 0; i < w->list_count; i++) {
-            int32_t v = w->list[i];
+        for (int32_t i = 0; i < moved->count; i++) {
+            int32_t v = moved->items[i];
             for (int32_t e = view->neighbour_first[v]; e < view->neighbour_first[v + 1]; e++) {
                 int32_t other = view->neighbours[e];
-                load_vertex(w, other);
-                if ((w->state[other] & LISTED) && other < v) continue;
-                any = shorten(w, v, other) || any;
+                load_vertex(mesh, other);
+                if ((mesh->state[other] & LISTED) && other < v) continue;
+                any = shorten(mesh, fixed, moved, v, other) || any;
             }
         }
     }
 }
 
-/* Bundles to compare again: they have moved; what has not, and is in something, is found from there. */
-static void mark_dirty(sup_untangle_work *w)
+/* --- Iterations --- */
+
+/* Clusters that moved are compared again; skin that did not move and is inside others is found from those. */
+static void mark_dirty(const sup_untangle_mesh *mesh, sup_untangle_search *search)
 {
-    for (int32_t i = 0; i < w->active_count; i++) {
-        int32_t first = 3 * SUP_UNTANGLE_CLUSTER * w->active[i], end = first + 3 * SUP_UNTANGLE_CLUSTER;
-        w->dirty[i] = 0;
-        for (int32_t k = first; k < end && k < 3 * w->view->triangle_count && !w->dirty[i]; k++)
-            w->dirty[i] = (w->state[w->view->triangles[k]] & LISTED) != 0;
+    const sup_untangle_view *view = mesh->view;
+    for (int32_t i = 0; i < search->active_count; i++) {
+        int32_t first = 3 * SUP_UNTANGLE_CLUSTER * search->active[i], end = first + 3 * SUP_UNTANGLE_CLUSTER;
+        search->dirty[i] = 0;
+        for (int32_t k = first; k < end && k < 3 * view->triangle_count && !search->dirty[i]; k++)
+            search->dirty[i] = (mesh->state[view->triangles[k]] & LISTED) != 0;
     }
 }
 
-static void part_once(sup_untangle_work *w)
+/* Clears the marks of an iteration. */
+static void clear_marks(sup_untangle_mesh *mesh, const sup_untangle_crossings *crossings, const vertex_list *moved,
+                        unsigned char *boundary)
 {
-    w->list_count = 0;
-    make_inner(w);
-    fit_patches(w, 0);
-    int32_t inner = w->patch_count;
-    make_outer(w);
-    fit_patches(w, inner);
-    ask_patches(w);
-    ask_hits(w);
-    set_moves(w);
-    spread(w);
-    for (int32_t i = 0; i < w->list_count; i++)
-        move_vertex(w, w->list[i]);
-    limit_edges(w, SWEEPS);
-    mark_dirty(w);
-    for (int32_t i = 0; i < w->list_count; i++) {
-        sup_untangle_vertex *vertex = &w->vertex[w->list[i]];
-        vertex->most = 0.0f;
+    for (int32_t i = 0; i < moved->count; i++) {
+        sup_untangle_vertex *vertex = &mesh->vertex[moved->items[i]];
+        vertex->longest = 0.0f;
         vertex->patch = NO_PATCH;
-        w->state[w->list[i]] &= SUP_UNTANGLE_LOADED | KNOWN;
+        mesh->state[moved->items[i]] &= SUP_UNTANGLE_LOADED | KNOWN;
     }
-    sup_untangle_at at = {-1, 0};
-    for (const sup_untangle_hit *hit = sup_untangle_next(w, &at); hit != NULL; hit = sup_untangle_next(w, &at)) {
-        set_wall(w, hit, 0);
-        w->state[hit->outside] &= (unsigned char)~OUTSIDE;
-        w->vertex[hit->outside].patch = NO_PATCH;
+    sup_untangle_iterator at = {-1, 0};
+    const sup_untangle_crossing *crossing;
+    while ((crossing = sup_untangle_next(crossings, &at)) != NULL) {
+        set_boundary(mesh->view, crossing, 0, boundary);
+        mesh->state[crossing->outside] &= (unsigned char)~OUTSIDE;
+        mesh->vertex[crossing->outside].patch = NO_PATCH;
     }
 }
 
-/* What was moved in the last frame begins there, and comes back by degrees. */
-static void know_moved(sup_untangle_work *w)
+/* Moves the skin at the crossings once. */
+static void move_apart(sup_untangle_mesh *mesh, const sup_untangle_def *def, const sup_untangle_crossings *crossings,
+                       sup_untangle_patches *patches, vertex_list *moved)
 {
-    enum { SOME = 16 }; /* vertices at a time: hardly any has moved */
-    int32_t n = w->view->vertex_count;
-    for (int32_t first = 0; first < n; first += SOME) {
-        int32_t end = first + SOME < n ? first + SOME : n;
-        const float *offset = w->def->offset + 3 * (size_t)first;
+    moved->count = 0;
+    make_inner_patches(mesh, crossings, patches, moved);
+    fit_patches(mesh->vertex, crossings, patches, 0);
+    int32_t inner = patches->count;
+    make_outer_patches(mesh, crossings, patches, moved);
+    fit_patches(mesh->vertex, crossings, patches, inner);
+    push_patches(mesh, patches, moved);
+    push_crossings(mesh, def, crossings, patches, moved);
+    set_moves(mesh, moved);
+    move_rings(mesh, moved);
+    for (int32_t i = 0; i < moved->count; i++)
+        move_vertex(mesh, def, moved->items[i]);
+    limit_edges(mesh, def->fixed, moved, SUP_UNTANGLE_SWEEPS);
+}
+
+/* Vertices with an offset of the last frame begin there. */
+static void add_offset_vertices(sup_untangle_mesh *mesh)
+{
+    enum { BATCH = 16 }; /* vertices that are tested together: few have an offset */
+    int32_t n = mesh->view->vertex_count;
+    for (int32_t first = 0; first < n; first += BATCH) {
+        int32_t end = first + BATCH < n ? first + BATCH : n;
+        const float *offset = mesh->offset + 3 * (size_t)first;
         uint32_t any = 0;
         for (int32_t k = 0; k < 3 * (end - first); k++)
             any |= offset[k] != 0.0f;
         for (int32_t v = first; v < end && any; v++, offset += 3)
-            if (offset[0] != 0.0f || offset[1] != 0.0f || offset[2] != 0.0f) know(w, v);
+            if (offset[0] != 0.0f || offset[1] != 0.0f || offset[2] != 0.0f) add_known(mesh, v);
     }
 }
 
-/* The best places of all rounds side by side. */
-static void take_best(sup_untangle_work *w)
+/* The best positions of all iterations. */
+static void restore_best(sup_untangle_mesh *mesh, const unsigned char *fixed, vertex_list *moved)
 {
-    w->list_count = 0;
-    for (int32_t i = 0, count = w->known_count; i < count; i++) {
-        memcpy(w->vertex[w->known[i]].x, w->vertex[w->known[i]].best, sizeof w->vertex->x);
-        enlist(w, w->known[i]);
+    moved->count = 0;
+    for (int32_t i = 0, count = mesh->known_count; i < count; i++) {
+        sup_untangle_vertex *vertex = &mesh->vertex[mesh->known[i]];
+        memcpy(vertex->x, vertex->best, sizeof vertex->x);
+        enlist(mesh, moved, mesh->known[i]);
     }
-    limit_edges(w, LAST_SWEEPS);
+    limit_edges(mesh, fixed, moved, SUP_UNTANGLE_LAST_SWEEPS);
 }
 
-static void write_back(const sup_untangle_work *w)
+/* Positions to the render mesh, offsets to the next frame. */
+static void write_back(const sup_untangle_mesh *mesh, const sup_untangle_def *def, const sup_skin_out *out)
 {
-    const sup_untangle_view *view = w->view;
-    for (int32_t i = 0; i < w->known_count; i++) {
-        int32_t v = w->known[i];
-        sup_untangle_vertex *vertex = &w->vertex[v];
-        float *offset = w->def->offset + 3 * (size_t)v, length;
+    const sup_untangle_view *view = mesh->view;
+    for (int32_t i = 0; i < mesh->known_count; i++) {
+        int32_t v = mesh->known[i];
+        const sup_untangle_vertex *vertex = &mesh->vertex[v];
+        float *offset = def->offset + 3 * (size_t)v;
         for (int32_t k = 0; k < 3; k++)
-            offset[k] = vertex->x[k] - vertex->from[k];
-        length = length_of(offset);
-        if (!(length > least_offset * w->def->gap[view->coarse[v]]) || !isfinite(length))
+            offset[k] = vertex->x[k] - vertex->start[k];
+        if (!sup_untangle_stores_offset(length_of(offset), def->gap[view->coarse[v]]))
             memset(offset, 0, 3 * sizeof *offset);
-        for (int32_t k = view->shown_first[v]; k < view->shown_first[v + 1]; k++)
-            memcpy((unsigned char *)w->out.positions + (size_t)view->shown[k] * w->out.position_stride, vertex->x,
+        for (int32_t k = view->render_first[v]; k < view->render_first[v + 1]; k++)
+            memcpy((unsigned char *)out->positions + (size_t)view->render_vertices[k] * mesh->stride, vertex->x,
                    sizeof vertex->x);
     }
 }
 
 void sup_untangle(const sup_context *context, const sup_untangle_view *view, const sup_untangle_def *def, void *scratch,
-                   const sup_skin_out *out)
+                  const sup_skin_out *out)
 {
-    size_t size;
     if (view->triangle_count == 0 || scratch == NULL || out->positions == NULL) return;
-    sup_untangle_work w = sup_untangle_lay_out(view, scratch, &size);
-    w.def = def;
-    w.out = *out;
-    if (w.out.position_stride == 0) w.out.position_stride = 3 * sizeof(float);
-    know_moved(&w);
-    if (def->look) {
-        sup_untangle_choose(&w);
-        memset(w.wall, 0, (size_t)view->neighbour_first[view->vertex_count]);
-        int32_t round = 0;
-        for (; sup_untangle_find(context, &w) > 0 && round < ROUNDS; round++) {
-            keep_best(&w, round == 0);
-            part_once(&w);
+    sup_untangle_buffers b = sup_untangle_layout(view, scratch);
+    vertex_list moved = {b.moved, 0};
+    b.mesh.positions = (const unsigned char *)out->positions;
+    b.mesh.stride = out->position_stride != 0 ? out->position_stride : 3 * sizeof(float);
+    b.mesh.offset = def->offset;
+    b.mesh.offset_fraction = def->offset_fraction;
+    add_offset_vertices(&b.mesh);
+    if (def->search) {
+        sup_untangle_select(view, def->near, &b.search);
+        memset(b.patches.boundary, 0, (size_t)view->neighbour_first[view->vertex_count]);
+        int32_t iteration = 0;
+        while (sup_untangle_find(context, &b.mesh, &b.search, &b.crossings) > 0 &&
+               iteration < SUP_UNTANGLE_ITERATIONS) {
+            keep_best(&b.mesh, &b.crossings, iteration == 0);
+            move_apart(&b.mesh, def, &b.crossings, &b.patches, &moved);
+            mark_dirty(&b.mesh, &b.search);
+            clear_marks(&b.mesh, &b.crossings, &moved, b.patches.boundary);
+            iteration++;
         }
-        if (round > 0) keep_best(&w, false);
-        take_best(&w);
+        if (iteration > 0) keep_best(&b.mesh, &b.crossings, false);
+        restore_best(&b.mesh, def->fixed, &moved);
     }
-    write_back(&w);
+    write_back(&b.mesh, def, out);
 }

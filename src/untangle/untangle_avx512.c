@@ -3,5 +3,5 @@
 #define SUP_KERNEL(name) name##_avx512
 #include "untangle/untangle_kernel.h"
 #else
-typedef int nothing_here;
+typedef int untangle_avx512_is_empty;
 #endif

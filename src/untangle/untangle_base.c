@@ -1,3 +1,3 @@
-/* untangle_base.c - the kernels for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
+/* untangle_base.c - kernels for the baseline of the target: SSE2, NEON, WASM SIMD, or scalar code. */
 #define SUP_KERNEL(name) name##_base
 #include "untangle/untangle_kernel.h"

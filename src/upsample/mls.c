@@ -1,15 +1,15 @@
-/* mls.c - moving least squares weights: see mls.h for the method and what it is based on. */
+/* mls.c - moving least squares weights; see mls.h for the method and its source. */
 #include "upsample/mls.h"
 
 #include <string.h>
 
 enum { MONOMIALS = 9, LINEAR = 3 };
 
-/* Least mean size, in powers of the radius, of what a monomial has of its own; the rest is rounding, or on a smooth
- * surface the others say it already, and asking for it would only roughen the weights. */
-static const double OWN_LINEAR = 1e-7, OWN_QUADRATIC = 1e-3;
+/* Minimum RMS of the component of a monomial that is independent of the others, in powers of the radius. A smaller one
+ * is rounding noise, or redundant on a smooth surface, and would only make the weights rougher. */
+static const double MIN_LINEAR = 1e-7, MIN_QUADRATIC = 1e-3;
 
-/* How much a normal counts against a position: that of a neighbour a third of the radius away. */
+/* Weight of a normal relative to a position: that of a neighbour at a third of the radius. */
 static const double NORMAL_WEIGHT = 1.0 / 3.0;
 
 static double dot(const double *a, const double *b, int32_t count)
@@ -20,25 +20,25 @@ static double dot(const double *a, const double *b, int32_t count)
     return sum;
 }
 
-static void take_off(double *a, double factor, const double *b, int32_t count)
+static void subtract_scaled(double *a, double factor, const double *b, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         a[i] -= factor * b[i];
 }
 
-/* Columns still to be taken: the first `taken` are orthonormal. */
+/* Monomials as columns; the first `taken` are orthonormal. */
 typedef struct columns {
     int32_t count, rows, taken;
     double total; /* sum of omega */
     double column[MONOMIALS][SUP_MLS_MAX];
 } columns;
 
-/* Moves the longest of the columns [taken, end) to the front, makes it a unit vector and takes it off all that follow.
- * False when none has more than `least` of its own. */
-static bool take_column(columns *c, int32_t end, double least)
+/* One step of pivoted Gram-Schmidt: moves the longest of columns [taken, end) to the front, normalises it and projects
+ * it out of the following ones. False when no column has an RMS above `minimum`. */
+static bool orthogonalize_next(columns *c, int32_t end, double minimum)
 {
     int32_t best = -1, at = c->taken;
-    double longest = least * least * c->total;
+    double longest = minimum * minimum * c->total;
     for (int32_t m = at; m < end; m++) {
         double square = dot(c->column[m], c->column[m], c->rows);
         if (square > longest) {
@@ -55,13 +55,13 @@ static bool take_column(columns *c, int32_t end, double least)
         memcpy(c->column[best], swapped, bytes);
     }
     double *q = c->column[at];
-    for (int32_t m = 0; m < at; m++) /* once more: the first time left what rounding gives back */
-        take_off(q, dot(q, c->column[m], c->rows), c->column[m], c->rows);
+    for (int32_t m = 0; m < at; m++) /* reorthogonalisation against rounding errors */
+        subtract_scaled(q, dot(q, c->column[m], c->rows), c->column[m], c->rows);
     double length = sqrt(dot(q, q, c->rows));
     for (int32_t i = 0; i < c->rows; i++)
         q[i] /= length;
     for (int32_t m = at + 1; m < c->count; m++)
-        take_off(c->column[m], dot(c->column[m], q, c->rows), q, c->rows);
+        subtract_scaled(c->column[m], dot(c->column[m], q, c->rows), q, c->rows);
     c->taken++;
     return true;
 }
@@ -78,8 +78,8 @@ static void finish_columns(columns *c, const sup_mls *mls)
     }
 }
 
-/* Weights from what is left of the constant column, eq. 3.8 with psi_j = (1, 0, ...); their sum of sizes, INFINITY
- * when nothing is left. */
+/* Weights from the residual of the constant column, eq. 3.8 with psi_j = (1, 0, ...). Returns the sum of |N|, INFINITY
+ * when the residual is zero. */
 static double weights_of(const sup_mls *mls, const double *rest, double *weights)
 {
     double square = dot(rest, rest, mls->count), sum = 0.0;
@@ -91,12 +91,12 @@ static double weights_of(const sup_mls *mls, const double *rest, double *weights
     return sum;
 }
 
-/* Takes the newest column off the constant one, twice for the sake of rounding. */
-static void take_off_rest(const columns *c, double *rest)
+/* Projects the newest column out of the constant one, and then all columns again against rounding errors. */
+static void project_out(const columns *c, double *rest)
 {
-    for (int32_t turn = 0; turn < 2; turn++)
-        for (int32_t m = turn == 0 ? c->taken - 1 : 0; m < c->taken; m++)
-            take_off(rest, dot(rest, c->column[m], c->rows), c->column[m], c->rows);
+    for (int32_t pass = 0; pass < 2; pass++)
+        for (int32_t m = pass == 0 ? c->taken - 1 : 0; m < c->taken; m++)
+            subtract_scaled(rest, dot(rest, c->column[m], c->rows), c->column[m], c->rows);
 }
 
 int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool *reduced)
@@ -112,16 +112,16 @@ int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool
     }
     *reduced = false;
     finish_columns(&c, mls);
-    while (c.taken < LINEAR && take_column(&c, LINEAR, OWN_LINEAR))
-        take_off_rest(&c, rest);
+    while (c.taken < LINEAR && orthogonalize_next(&c, LINEAR, MIN_LINEAR))
+        project_out(&c, rest);
     if (weights_of(mls, rest, weights) > limit) return -1;
-    /* Linear columns that were left out are zero: the point is on the line or plane of its neighbours. */
-    int32_t passed = LINEAR - c.taken, quadratic = 0;
-    for (int32_t m = c.taken; passed > 0 && m + passed < MONOMIALS; m++)
-        memcpy(c.column[m], c.column[m + passed], sizeof c.column[m]);
-    c.count -= passed;
-    while (c.taken < c.count && take_column(&c, c.count, OWN_QUADRATIC)) {
-        take_off_rest(&c, rest);
+    /* Linear columns that were not taken are zero: the neighbours are on a line or plane through the point. */
+    int32_t dropped = LINEAR - c.taken, quadratic = 0;
+    for (int32_t m = c.taken; dropped > 0 && m + dropped < MONOMIALS; m++)
+        memcpy(c.column[m], c.column[m + dropped], sizeof c.column[m]);
+    c.count -= dropped;
+    while (c.taken < c.count && orthogonalize_next(&c, c.count, MIN_QUADRATIC)) {
+        project_out(&c, rest);
         *reduced = !(weights_of(mls, rest, trial) <= limit);
         if (*reduced) break;
         memcpy(weights, trial, (size_t)mls->count * sizeof *weights);
@@ -132,7 +132,7 @@ int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool
 
 bool sup_mls_normal(const sup_mls *mls, sup_vec3d normal, double limit, double *weights)
 {
-    /* Only the direction counts, so the basis (1, n) of the thesis needs no column along the normal. */
+    /* Only the direction matters, so the basis (1, n) of the thesis needs no column along the normal. */
     sup_vec3d other = fabs(normal.x) < 0.6 ? sup_v3(1.0, 0.0, 0.0) : sup_v3(0.0, 1.0, 0.0);
     sup_vec3d u = sup_v3_unit_or(sup_v3_cross(normal, other), sup_v3(0.0, 0.0, 0.0)), v = sup_v3_cross(normal, u);
     columns c = {.count = 2};
@@ -143,16 +143,16 @@ bool sup_mls_normal(const sup_mls *mls, sup_vec3d normal, double limit, double *
         rest[i] = sqrt(mls->omega[i]);
     }
     finish_columns(&c, mls);
-    while (c.taken < c.count && take_column(&c, c.count, OWN_LINEAR))
-        take_off_rest(&c, rest);
+    while (c.taken < c.count && orthogonalize_next(&c, c.count, MIN_LINEAR))
+        project_out(&c, rest);
     if (!(weights_of(mls, rest, weights) <= limit)) return false;
     sup_vec3d sum = sup_v3(0.0, 0.0, 0.0);
     for (int32_t i = 0; i < mls->count; i++)
         sum = sup_v3_madd(sum, weights[i], mls->normals[i]);
-    return sup_v3_dot(sum, normal) > 0.5; /* room for poses before the length vanishes */
+    return sup_v3_dot(sum, normal) > 0.5; /* a margin for other poses before the length vanishes */
 }
 
-/* Solves the symmetric system K x = b of size 4 by Gauss with full pivoting; false when it is singular. */
+/* Solves K x = b of size 4 by Gaussian elimination with full pivoting; false when singular. */
 static bool solve4(double k[4][4], double b[4])
 {
     int32_t order[4] = {0, 1, 2, 3};
@@ -178,9 +178,9 @@ static bool solve4(double k[4][4], double b[4])
             k[i][step] = k[i][column];
             k[i][column] = swapped;
         }
-        int32_t kept = order[step];
+        int32_t column_of = order[step];
         order[step] = order[column];
-        order[column] = kept;
+        order[column] = column_of;
         for (int32_t i = step + 1; i < 4; i++) {
             double factor = k[i][step] / k[step][step];
             for (int32_t j = step; j < 4; j++)
@@ -209,7 +209,7 @@ static void add_row(double k[4][4], double weight, double head, sup_vec3d v)
             k[i][j] += weight * psi[i] * psi[j];
 }
 
-bool sup_mls_ride(const sup_mls *mls, const sup_vec3d *direction, double *position, double *normal)
+bool sup_mls_follow(const sup_mls *mls, const sup_vec3d *direction, double *position, double *normal)
 {
     double omega_normal = NORMAL_WEIGHT * NORMAL_WEIGHT, total = 0.0;
     sup_vec3d mean = sup_v3(0.0, 0.0, 0.0);
@@ -217,7 +217,7 @@ bool sup_mls_ride(const sup_mls *mls, const sup_vec3d *direction, double *positi
         mean = sup_v3_madd(mean, mls->omega[i], mls->positions[i]);
         total += mls->omega[i];
     }
-    mean = sup_v3_scale(mean, 1.0 / total); /* centred: far points would spoil the condition of K */
+    mean = sup_v3_scale(mean, 1.0 / total); /* centred: an offset would worsen the condition number of K */
     double k[4][4] = {{0}}, b[4] = {1.0, -mean.x, -mean.y, -mean.z};
     if (direction != NULL) {
         b[0] = 0.0;
@@ -231,10 +231,10 @@ bool sup_mls_ride(const sup_mls *mls, const sup_vec3d *direction, double *positi
     sup_vec3d slope = sup_v3(b[1], b[2], b[3]);
     for (int32_t i = 0; i < mls->count; i++) {
         double value = b[0] + sup_v3_dot(slope, sup_v3_sub(mls->positions[i], mean));
-        double turn = omega_normal * sup_v3_dot(slope, mls->normals[i]);
-        /* In the frame of the point; a direction per length when positions are, a length per direction otherwise. */
+        double normal_value = omega_normal * sup_v3_dot(slope, mls->normals[i]);
+        /* Back to units of the caller: 1/length for positions of a direction, length for normals of a position. */
         position[i] = mls->omega[i] * value * (direction != NULL ? 1.0 / mls->scale : 1.0);
-        normal[i] = mls->omega[i] * turn * (direction != NULL ? 1.0 : mls->scale);
+        normal[i] = mls->omega[i] * normal_value * (direction != NULL ? 1.0 : mls->scale);
     }
     return true;
 }

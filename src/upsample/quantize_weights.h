@@ -1,4 +1,4 @@
-/* quantize_weights.h (internal) - weights as 16-bit whole numbers of a unit, with what matters about them kept. */
+/* quantize_weights.h (internal) - 16-bit fixed-point weights with exact sum and accurate first moment. */
 #ifndef SUP_UPSAMPLE_QUANTIZE_WEIGHTS_H
 #define SUP_UPSAMPLE_QUANTIZE_WEIGHTS_H
 
@@ -6,14 +6,15 @@
 
 #include <stdbool.h>
 
-/* to[count] and *unit such that to[i] * unit is about weights[i]. Where `sum` is not 0, so is the sum of to[i], times
- * unit, up to the rounding of the unit to float; where it is 0 and `keep_sum`, the sum of to[i] is. False, and zeros,
- * when the weights are too far apart or not finite. */
-bool sup_round_weights(const double *weights, int32_t count, double sum, bool keep_sum, int16_t *to, float *unit);
+/* Computes to[count] and *unit with to[i] * unit close to weights[i]. With `keep_sum` the sum of to[i], times unit,
+ * equals `sum` up to the rounding of the unit to float. False, with zeros, when the range of the weights is too large
+ * or a weight is not finite. */
+bool sup_quantize_weights(const double *weights, int32_t count, double sum, bool keep_sum, int16_t *to, float *unit);
 
-/* Moves units between weights, whose sum stays, until what they give at the `points` is off by no more than `enough`,
- * or no move makes it better. `off` is what is missing, in units of the points; returns what is left of it. */
-double sup_round_towards(const sup_vec3d *points, int32_t count, double unit, sup_vec3d off, double enough,
-                         int16_t *to);
+/* Moves units between weights, with constant sum, until the error of their first moment at the `points` is at most
+ * `tolerance`, or no move reduces it. `residual` is the initial error in units of the points; returns the length of the
+ * final one. */
+double sup_quantize_correct(const sup_vec3d *points, int32_t count, double unit, sup_vec3d residual, double tolerance,
+                            int16_t *to);
 
 #endif

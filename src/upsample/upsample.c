@@ -1,17 +1,17 @@
-/* upsample.c - one frame: normals of the coarse mesh, then all blocks in parallel. */
+/* upsample.c - one frame: normals of the coarse mesh, then all clusters in parallel. */
 #include "upsample/upsample.h"
 #include "base/simd.h"
 
-enum { VERTEX_GRAIN = 1024, BLOCK_GRAIN = 32 };
+enum { VERTEX_GRAIN = 1024, CLUSTER_GRAIN = 32 };
 
 typedef struct frame {
     const sup_upsample *view;
     sup_skin_out out;       /* strides set */
     const float *positions; /* [coarse_count*4] */
     float *coarse;          /* [coarse_count*8] */
-    float *cross;           /* [coarse_triangle_count*4] normals of triangles, twice their area long */
+    float *cross;           /* [coarse_triangle_count*4] normals of triangles, length twice the area */
     sup_upsample_kernel *kernel;
-    int32_t plain_pieces; /* pieces of work that are plain blocks; the riding ones follow */
+    int32_t plain_chunks; /* chunks of plain clusters; chunks of followers come after them */
 } frame;
 
 static size_t padded(size_t bytes)
@@ -25,9 +25,9 @@ size_t sup_upsample_scratch(const sup_upsample *view)
            padded((size_t)view->coarse_triangle_count * 4 * sizeof(float));
 }
 
-const float *sup_upsample_rows(const void *scratch)
+const float *sup_upsample_coarse_vertices(const void *scratch)
 {
-    return scratch; /* `coarse` comes first */
+    return scratch; /* `coarse` is first */
 }
 
 static void cross_triangles(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -49,7 +49,7 @@ static void cross_triangles(void *work, int32_t begin, int32_t end, int32_t work
     }
 }
 
-/* Positions and unit normals of coarse vertices side by side. Lengths in double: squares of areas are beyond float. */
+/* Interleaves positions and unit normals of coarse vertices. Lengths in double: squares of areas overflow float. */
 static void pack_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     frame *f = work;
@@ -69,17 +69,17 @@ static void pack_vertices(void *work, int32_t begin, int32_t end, int32_t worker
     }
 }
 
-static void run_pieces(void *work, int32_t begin, int32_t end, int32_t worker)
+static void run_chunks(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const frame *f = work;
     SUP_UNUSED(worker);
-    for (int32_t piece = begin; piece < end; piece++) {
-        bool plain = piece < f->plain_pieces;
-        sup_upsample_work now = {plain ? &f->view->plain : &f->view->riding, f->coarse, f->out, 0, 0};
-        now.begin = (plain ? piece : piece - f->plain_pieces) * BLOCK_GRAIN;
-        int32_t left = now.blocks->block_count - now.begin;
-        now.end = now.begin + (left < BLOCK_GRAIN ? left : BLOCK_GRAIN);
-        f->kernel(&now);
+    for (int32_t chunk = begin; chunk < end; chunk++) {
+        bool plain = chunk < f->plain_chunks;
+        sup_upsample_work task = {plain ? &f->view->plain : &f->view->followers, f->coarse, f->out, 0, 0};
+        task.begin = (plain ? chunk : chunk - f->plain_chunks) * CLUSTER_GRAIN;
+        int32_t remaining = task.clusters->cluster_count - task.begin;
+        task.end = task.begin + (remaining < CLUSTER_GRAIN ? remaining : CLUSTER_GRAIN);
+        f->kernel(&task);
     }
 }
 
@@ -104,11 +104,11 @@ sup_result sup_upsample_apply_lanes(const sup_context *context, const sup_upsamp
     if (f.out.position_stride == 0) f.out.position_stride = 3 * sizeof(float);
     if (f.out.normal_stride == 0) f.out.normal_stride = 3 * sizeof(float);
     if (f.out.tangent_stride == 0) f.out.tangent_stride = 4 * sizeof(float);
-    f.plain_pieces = (view->plain.block_count + BLOCK_GRAIN - 1) / BLOCK_GRAIN;
-    int32_t riding_pieces = (view->riding.block_count + BLOCK_GRAIN - 1) / BLOCK_GRAIN;
+    f.plain_chunks = (view->plain.cluster_count + CLUSTER_GRAIN - 1) / CLUSTER_GRAIN;
+    int32_t follower_chunks = (view->followers.cluster_count + CLUSTER_GRAIN - 1) / CLUSTER_GRAIN;
     sup_parallel(context, view->coarse_triangle_count, VERTEX_GRAIN, cross_triangles, &f);
     sup_parallel(context, view->coarse_count, VERTEX_GRAIN, pack_vertices, &f);
-    sup_parallel(context, f.plain_pieces + riding_pieces, 1, run_pieces, &f);
+    sup_parallel(context, f.plain_chunks + follower_chunks, 1, run_chunks, &f);
     return SUP_OK;
 }
 

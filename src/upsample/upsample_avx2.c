@@ -1,4 +1,4 @@
-/* upsample_avx2.c - the kernels for x86 processors with AVX2; empty elsewhere. */
+/* upsample_avx2.c - kernels for x86 processors with AVX2; empty elsewhere. */
 #if defined(__AVX2__) && !defined(SUPPLE_SCALAR)
 #define SUP_KERNEL(name) name##_avx2
 #include "upsample/upsample_kernel.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Radius 14 cm, 1.7 m tall, round ends. `inward` shrinks it. */
+/* Radius 14 cm, height 1.7 m, round ends. `inward` shrinks it. */
 static void capsule_point(int ring, int side, double inward, double *p)
 {
     double along = (ring + 0.5) / CAPSULE_RINGS, angle = 6.283185307179586 * (side + 0.5 * (ring % 2)) / CAPSULE_SIDES;
@@ -88,11 +88,11 @@ void capsule_make(capsule *c)
         c->joint_names[i] = names[i];
     }
     for (int p = 0; p < 2; p++) {
-        c->part_names[p] = names[3 + p];
-        c->part_is_muscle[p] = (unsigned char)p;
-        c->part_joint[p] = p == 0 ? 0 : -1;
-        c->part_vertex[p + 1] = 4 * (p + 1);
-        c->part_triangle[p + 1] = 4 * (p + 1);
+        c->organ_names[p] = names[3 + p];
+        c->organ_is_muscle[p] = (unsigned char)p;
+        c->organ_joint[p] = p == 0 ? 0 : -1;
+        c->organ_vertex[p + 1] = 4 * (p + 1);
+        c->organ_triangle[p + 1] = 4 * (p + 1);
         for (int k = 0; k < 12; k++) {
             c->detail_triangles[12 * p + k] = 4 * p + tetrahedron[k];
             c->detail[12 * p + k] = k % 3 == 1 ? 0.6 + 0.3 * p : 0.0;
@@ -121,14 +121,14 @@ void capsule_make(capsule *c)
                                .influence_joint = c->influence_joint,
                                .influence_weight = c->influence_weight,
                                .bone_joint = c->bone_joint,
-                               .part_count = 2,
+                               .organ_count = 2,
                                .detail_vertex_count = 8,
                                .detail_triangle_count = 8,
-                               .part_names = c->part_names,
-                               .part_is_muscle = c->part_is_muscle,
-                               .part_joint = c->part_joint,
-                               .part_vertex = c->part_vertex,
-                               .part_triangle = c->part_triangle,
+                               .organ_names = c->organ_names,
+                               .organ_is_muscle = c->organ_is_muscle,
+                               .organ_joint = c->organ_joint,
+                               .organ_vertex = c->organ_vertex,
+                               .organ_triangle = c->organ_triangle,
                                .detail = c->detail,
                                .detail_triangles = c->detail_triangles,
                                .sex = SUP_SEX_MALE};

@@ -1,4 +1,4 @@
-/* A person made of one capsule: skin, muscles and bones as surfaces around the Y axis, two bones, an excluded head. */
+/* A person as one capsule: skin, muscles and bones as surfaces around the Y axis, two bones, an excluded head. */
 #ifndef TEST_ANATOMY_CAPSULE_H
 #define TEST_ANATOMY_CAPSULE_H
 
@@ -8,7 +8,7 @@ enum { CAPSULE_RINGS = 24, CAPSULE_SIDES = 16, CAPSULE_VERTICES = CAPSULE_RINGS 
 enum { CAPSULE_TRIANGLES = 2 * CAPSULE_SIDES * CAPSULE_RINGS };
 
 typedef struct capsule {
-    sup_anatomy anatomy; /* points at the arrays below */
+    sup_anatomy anatomy; /* its arrays are those below */
     int32_t triangles[3 * CAPSULE_TRIANGLES];
     double skin[3 * CAPSULE_VERTICES], muscle[3 * CAPSULE_VERTICES], bone[3 * CAPSULE_VERTICES];
     double thickness[CAPSULE_VERTICES], joints[9], influence_weight[2 * CAPSULE_VERTICES];
@@ -18,9 +18,9 @@ typedef struct capsule {
     int32_t bone_joint[CAPSULE_VERTICES];
     char *joint_names[3];
     /* One detailed bone, a tetrahedron, and one muscle. */
-    char *part_names[2];
-    unsigned char part_is_muscle[2];
-    int32_t part_joint[2], part_vertex[3], part_triangle[3], detail_triangles[24];
+    char *organ_names[2];
+    unsigned char organ_is_muscle[2];
+    int32_t organ_joint[2], organ_vertex[3], organ_triangle[3], detail_triangles[24];
     double detail[24];
 } capsule;
 

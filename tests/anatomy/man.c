@@ -25,12 +25,12 @@ static const char *const joint_names[JOINTS] = {"hips",
                                                 "right_lower_leg",
                                                 "right_foot"};
 static const int32_t joint_parents[JOINTS] = {-1, 0, 1, 2, 3, 2, 5, 6, 7, 2, 9, 10, 0, 12, 13, 0, 15, 16};
-static const double joint_places[3 * JOINTS] = {
+static const double joint_positions[3 * JOINTS] = {
     0,    1.0,  0, 0,    1.15, 0, 0,    1.3,  0, 0,     1.5,  0, 0,     1.6,  0, 0.2,   1.42, 0,
     0.45, 1.42, 0, 0.7,  1.42, 0, 0.85, 1.42, 0, -0.2,  1.42, 0, -0.45, 1.42, 0, -0.7,  1.42, 0,
     0.12, 0.95, 0, 0.14, 0.52, 0, 0.15, 0.12, 0, -0.12, 0.95, 0, -0.14, 0.52, 0, -0.15, 0.12, 0};
 
-/* From joint to joint (a point of its own where there is none) with a radius of the skin. */
+/* From joint to joint (or to a point if there is none), with the radius of the skin. */
 typedef struct limb {
     double a[3], b[3], skin, muscle, bone;
 } limb;
@@ -45,18 +45,18 @@ static const limb limbs[] = {
 static double field_of(const void *user, sup_vec3d p)
 {
     int layer = *(const int *)user;
-    double least = 1e9;
+    double nearest = 1e9;
     for (size_t i = 0; i < sizeof limbs / sizeof limbs[0]; i++) {
         sup_vec3d a = sup_v3(limbs[i].a[0], limbs[i].a[1], limbs[i].a[2]);
         sup_vec3d b = sup_v3(limbs[i].b[0], limbs[i].b[1], limbs[i].b[2]);
         double radius = layer == 0 ? limbs[i].skin : layer == 1 ? limbs[i].muscle : limbs[i].bone;
         double d = sup_v3_distance(p, sup_v3_lerp(a, b, sup_v3_segment_parameter(p, a, b))) - radius;
-        double blend = 0.5 + 0.5 * (d - least) / 0.04; /* round where limbs meet */
+        double blend = 0.5 + 0.5 * (d - nearest) / 0.04; /* smooth blend between limbs */
         blend = blend < 0.0 ? 0.0 : blend > 1.0 ? 1.0 : blend;
-        least = d + (least - d) * blend - 0.04 * blend * (1.0 - blend);
-        if (i == 0) least = d;
+        nearest = d + (nearest - d) * blend - 0.04 * blend * (1.0 - blend);
+        if (i == 0) nearest = d;
     }
-    return least;
+    return nearest;
 }
 
 static double one(const void *user, sup_vec3d p)
@@ -78,13 +78,13 @@ static sup_shape surface_of(int layer, double cell, double **positions, int32_t 
     sup_surface surface;
     sup_error error = {0};
     CHECK_OK(sup_isosurface(&def, &surface, &error), error);
-    if (layer == 0) { /* even triangles */
-        sup_remesh_def even = {.context = &context,
-                               .field = def.field,
-                               .rounds = 6,
-                               .gradation = 0.2,
-                               .vertex_target = 1.1 / (cell * cell)};
-        CHECK_OK(sup_remesh(&even, &(sup_field){one, NULL}, &surface, &error), error);
+    if (layer == 0) { /* uniform triangles */
+        sup_remesh_def remesh = {.context = &context,
+                                 .field = def.field,
+                                 .rounds = 6,
+                                 .gradation = 0.2,
+                                 .vertex_target = 1.1 / (cell * cell)};
+        CHECK_OK(sup_remesh(&remesh, &(sup_field){one, NULL}, &surface, &error), error);
     }
     *positions = malloc(3 * (size_t)surface.vertex_count * sizeof(double));
     *triangles = malloc(3 * (size_t)surface.triangle_count * sizeof(int32_t));
@@ -101,14 +101,14 @@ void capsule_man_create(capsule_man *man, double cell)
     memset(man, 0, sizeof *man);
     man->def.skin = surface_of(0, cell, &man->skin_positions, &man->skin_triangles);
     for (int k = 0; k < 2; k++) {
-        man->parts[k].shape = surface_of(2 - k, 0.02, &man->detail[k], &man->detail_triangles[k]);
-        man->parts[k].name = k == 0 ? "bones" : "muscles";
-        man->parts[k].is_muscle = k == 1;
-        man->parts[k].joint = -1;
+        man->organs[k].shape = surface_of(2 - k, 0.02, &man->detail[k], &man->detail_triangles[k]);
+        man->organs[k].name = k == 0 ? "bones" : "muscles";
+        man->organs[k].is_muscle = k == 1;
+        man->organs[k].joint = -1;
     }
-    man->def.joints = (sup_joints){JOINTS, joint_names, joint_parents, joint_places};
-    man->def.parts = man->parts;
-    man->def.part_count = 2;
+    man->def.joints = (sup_joints){JOINTS, joint_names, joint_parents, joint_positions};
+    man->def.organs = man->organs;
+    man->def.organ_count = 2;
 }
 
 void capsule_man_free(capsule_man *man)

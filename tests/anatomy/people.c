@@ -10,11 +10,11 @@
 static sup_shapes shapes;
 static sup_composition *composition;
 static sup_person persons[PEOPLE_BODIES];
-/* What shapes point into. */
+/* Memory of the shapes. */
 static sup_character *human;
 static sup_decimated skin;
 
-/* Fingers and eyes are left out: the template of a test is small. */
+/* Fingers and eyes are skipped to keep the template small. */
 static bool is_wanted(const char *name)
 {
     static const char *const fingers[] = {"index", "middle", "ring", "pinky", "thumb"};
@@ -23,14 +23,15 @@ static bool is_wanted(const char *name)
     return true;
 }
 
-/* Where a point of the standing human goes: tall, stout, long legs, belly. Linear in `way`, so a few modes hold it all. */
-static void change(const double way[PEOPLE_WAYS], const double *from, float *to)
+/* Deforms a point of the standing human: height, girth, leg length, belly. Linear in `mode`, so a few modes span
+ * all. */
+static void deform(const double mode[PEOPLE_MODES], const double *from, float *to)
 {
     double y = from[1], leg = y < 0.9 ? y : 0.9;
     double front = exp(-8.0 * (y - 1.1) * (y - 1.1)) * (from[2] > 0.0 ? from[2] : 0.0);
-    to[0] = (float)(from[0] * (1.0 + 0.05 * way[0] + 0.10 * way[1]));
-    to[1] = (float)(from[1] * (1.0 + 0.05 * way[0]) + 0.05 * way[2] * leg);
-    to[2] = (float)(from[2] * (1.0 + 0.05 * way[0] + 0.12 * way[1]) + 0.5 * way[3] * front);
+    to[0] = (float)(from[0] * (1.0 + 0.05 * mode[0] + 0.10 * mode[1]));
+    to[1] = (float)(from[1] * (1.0 + 0.05 * mode[0]) + 0.05 * mode[2] * leg);
+    to[2] = (float)(from[2] * (1.0 + 0.05 * mode[0] + 0.12 * mode[1]) + 0.5 * mode[3] * front);
 }
 
 static void make_bodies(const sup_rig *rig, const int32_t *joints, int32_t joint_count)
@@ -40,25 +41,25 @@ static void make_bodies(const sup_rig *rig, const int32_t *joints, int32_t joint
     float *heads = calloc(PEOPLE_BODIES * joint_width, sizeof *heads);
     sup_random random = {5};
     for (size_t b = 0; b < PEOPLE_BODIES; b++) {
-        double way[PEOPLE_WAYS];
-        for (int k = 0; k < PEOPLE_WAYS; k++)
-            way[k] = 2.0 * sup_random_unit(&random) - 1.0;
+        double mode[PEOPLE_MODES];
+        for (int k = 0; k < PEOPLE_MODES; k++)
+            mode[k] = 2.0 * sup_random_unit(&random) - 1.0;
         for (size_t i = 0; i < width; i += 3) {
             const float *p = rig->skin_positions + 3 * (size_t)skin.vertices[i / 3];
-            change(way, (const double[3]){(double)p[0], (double)p[1], (double)p[2]}, positions + b * width + i);
+            deform(mode, (const double[3]){(double)p[0], (double)p[1], (double)p[2]}, positions + b * width + i);
         }
         for (size_t j = 0; j < (size_t)joint_count; j++) {
             const float *m = rig->joint_bind[joints[j]].m;
-            change(way, (const double[3]){(double)m[3], (double)m[7], 0.0}, heads + b * joint_width + 3 * j);
+            deform(mode, (const double[3]){(double)m[3], (double)m[7], 0.0}, heads + b * joint_width + 3 * j);
             heads[b * joint_width + 3 * j + 2] = m[11];
         }
-        /* Masses that are linear in the ways: the regressors must find them. */
+        /* Masses linear in the modes, which the regressors must recover. */
         persons[b] = (sup_person){.sex = b % 2 == 0 ? SUP_SEX_FEMALE : SUP_SEX_MALE,
                                   .age = 30.0,
-                                  .height = 1.7 + 0.08 * way[0],
-                                  .weight = 70.0 + 10.0 * way[1],
-                                  .fat = 20.0 + 8.0 * way[1] + 4.0 * way[3],
-                                  .muscle = 30.0 + 3.0 * way[0] + 2.0 * way[2]};
+                                  .height = 1.7 + 0.08 * mode[0],
+                                  .weight = 70.0 + 10.0 * mode[1],
+                                  .fat = 20.0 + 8.0 * mode[1] + 4.0 * mode[3],
+                                  .muscle = 30.0 + 3.0 * mode[0] + 2.0 * mode[2]};
     }
     shapes.positions = positions;
     shapes.joints = heads;
@@ -73,16 +74,16 @@ const sup_shapes *people_shapes(void)
     sup_rig *rig = NULL;
     CHECK_OK(sup_rig_create(NULL, human, NULL, &rig, &error), error);
     int32_t count = 0, *joints = calloc((size_t)rig->joint_count, sizeof *joints);
-    int32_t *place = calloc((size_t)rig->joint_count, sizeof *place);
+    int32_t *index = calloc((size_t)rig->joint_count, sizeof *index);
     int32_t *parents = calloc((size_t)rig->joint_count, sizeof *parents);
     const char **names = calloc((size_t)rig->joint_count, sizeof *names);
     for (int32_t j = 0; j < rig->joint_count; j++) {
         const char *name = human->nodes[rig->joint_node[j]].name;
-        place[j] = -1;
-        bool below = count > 0 && (rig->joint_parent[j] < 0 || place[rig->joint_parent[j]] < 0);
+        index[j] = -1;
+        bool below = count > 0 && (rig->joint_parent[j] < 0 || index[rig->joint_parent[j]] < 0);
         if (!is_wanted(name) || below) continue;
-        place[j] = count;
-        parents[count] = rig->joint_parent[j] < 0 ? -1 : place[rig->joint_parent[j]];
+        index[j] = count;
+        parents[count] = rig->joint_parent[j] < 0 ? -1 : index[rig->joint_parent[j]];
         names[count] = name;
         joints[count++] = j;
     }
@@ -99,7 +100,7 @@ const sup_shapes *people_shapes(void)
                           .parents = parents};
     make_bodies(rig, joints, count);
     free(joints);
-    free(place);
+    free(index);
     sup_rig_destroy(rig);
     return &shapes;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The middle of edge ab, made once: `edges` holds [a, b, middle] triples. */
+/* The midpoint of edge ab, created once: `edges` holds [a, b, midpoint] triples. */
 static int32_t middle_of(owned_shape *s, int32_t (*edges)[3], int32_t *edge_count, int32_t a, int32_t b)
 {
     int32_t low = a < b ? a : b, high = a < b ? b : a;

@@ -1,4 +1,4 @@
-/* shapes.h - small surfaces for the tests of anatomy; malloc'ed, freed with shape_free. */
+/* shapes.h - small surfaces for the tests of anatomy; malloc'ed, free them with shape_free. */
 #ifndef SUP_TESTS_ANATOMY_SHAPES_H
 #define SUP_TESTS_ANATOMY_SHAPES_H
 
@@ -10,7 +10,7 @@ typedef struct owned_shape {
     int32_t *triangles;
 } owned_shape;
 
-/* An octahedron cut `levels` times into four and pushed onto a sphere: 4^(levels+1) + 2 vertices. */
+/* An octahedron subdivided `levels` times and projected onto a sphere: 4^(levels+1) + 2 vertices. */
 owned_shape shape_sphere(int levels, double radius, const double centre[3]);
 void shape_free(owned_shape *shape);
 

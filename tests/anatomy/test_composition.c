@@ -1,4 +1,4 @@
-/* test_composition.c - shape space, regressors, their file, and the model with its derivatives. */
+/* test_composition.c - shape space, regressors, file format, and the model with its derivatives. */
 #include "anatomy/body_model.h"
 #include "anatomy/people.h"
 #include "base/base.h"
@@ -18,18 +18,18 @@ TEST(labels_are_the_published_formulas)
     sup_person_label(&woman, &fat, &muscle);
     CHECK_NEAR(fat, 0.64 * (30.0 + 9.2 - 5.4), 1e-9);
     CHECK_NEAR(muscle, 0.244 * 64.0 + 7.8 * 1.6 - 3.92 - 1.2 - 3.3, 1e-9);
-    man.fat = 11.0, man.muscle = 33.0; /* measured: kept */
+    man.fat = 11.0, man.muscle = 33.0; /* measured: unchanged */
     sup_person_label(&man, &fat, &muscle);
     CHECK_NEAR(fat, 11.0, 0.0);
     CHECK_NEAR(muscle, 33.0, 0.0);
 }
 
-TEST(modes_are_orthonormal_and_hold_the_bodies)
+TEST(modes_are_orthonormal_and_span_the_bodies)
 {
     const sup_shapes *s = people_shapes();
     const sup_composition *c = people_composition();
     size_t width = 3 * (size_t)c->vertex_count, joints = 3 * (size_t)c->joint_count;
-    CHECK_EQ(c->mode_count, PEOPLE_WAYS); /* no more ways than there are */
+    CHECK_EQ(c->mode_count, PEOPLE_MODES); /* no more modes than the bodies have */
     for (int32_t a = 0; a < c->mode_count; a++)
         for (int32_t b = 0; b <= a; b++) {
             double sum = 0.0;
@@ -39,19 +39,19 @@ TEST(modes_are_orthonormal_and_hold_the_bodies)
         }
     double worst = 0.0, worst_joint = 0.0;
     for (size_t body = 0; body < PEOPLE_BODIES; body++) {
-        double coordinates[PEOPLE_WAYS] = {0};
-        for (size_t k = 0; k < PEOPLE_WAYS; k++)
+        double coordinates[PEOPLE_MODES] = {0};
+        for (size_t k = 0; k < PEOPLE_MODES; k++)
             for (size_t i = 0; i < width; i++)
                 coordinates[k] += c->modes[k * width + i] * ((double)s->positions[body * width + i] - c->mean[i]);
         for (size_t i = 0; i < width; i++) {
             double x = c->mean[i];
-            for (size_t k = 0; k < PEOPLE_WAYS; k++)
+            for (size_t k = 0; k < PEOPLE_MODES; k++)
                 x += coordinates[k] * c->modes[k * width + i];
             worst = fmax(worst, fabs(x - (double)s->positions[body * width + i]));
         }
         for (size_t i = 0; i < joints; i++) {
             double x = c->joint_mean[i];
-            for (size_t k = 0; k < PEOPLE_WAYS; k++)
+            for (size_t k = 0; k < PEOPLE_MODES; k++)
                 x += coordinates[k] * c->joint_modes[k * joints + i];
             worst_joint = fmax(worst_joint, fabs(x - (double)s->joints[body * joints + i]));
         }
@@ -60,16 +60,17 @@ TEST(modes_are_orthonormal_and_hold_the_bodies)
     CHECK_NEAR(worst_joint, 0.0, 1e-5);
 }
 
-TEST(masses_are_told_from_a_skin)
+TEST(masses_are_predicted_from_a_skin)
 {
     const sup_shapes *s = people_shapes();
     const sup_composition *c = people_composition();
     size_t width = 3 * (size_t)c->vertex_count;
-    double *skin = calloc(width, sizeof *skin), coordinates[PEOPLE_WAYS], fat = 0.0, muscle = 0.0;
+    double *skin = calloc(width, sizeof *skin), coordinates[PEOPLE_MODES], fat = 0.0, muscle = 0.0;
     sup_error error = {0};
     for (size_t b = 0; b < 3; b++) {
         for (size_t i = 0; i < width; i++)
-            skin[i] = (double)s->positions[b * width + i] + (c->excluded[i / 3] != 0 ? 0.3 : 0.0); /* not looked at */
+            /* excluded vertices are ignored */
+            skin[i] = (double)s->positions[b * width + i] + (c->excluded[i / 3] != 0 ? 0.3 : 0.0);
         CHECK_OK(sup_composition_coordinates(NULL, c, skin, coordinates, &error), error);
         sup_composition_masses(c, coordinates, SUP_SEX_UNKNOWN, &fat, &muscle);
         CHECK_NEAR(fat, s->persons[b].fat, 0.2);
@@ -82,8 +83,8 @@ TEST(masses_are_told_from_a_skin)
     CHECK(excluded > c->vertex_count / 20 && excluded < c->vertex_count / 2);
 }
 
-/* Each body told from a least squares fit that never saw it. */
-TEST(leave_one_out_is_what_it_says)
+/* Predicts each body from a least squares fit without it. */
+TEST(leave_one_out_equals_refitting_without_the_body)
 {
     const sup_shapes *s = people_shapes();
     sup_train_report report;
@@ -97,7 +98,7 @@ TEST(leave_one_out_is_what_it_says)
         noisy[b].fat += 6.0 * sup_random_unit(&random);
     other.persons = noisy;
     CHECK_OK(sup_composition_train(NULL, &other, NULL, &c, &report, &error), error);
-    enum { N = PEOPLE_WAYS + 1 };
+    enum { N = PEOPLE_MODES + 1 };
     size_t width = 3 * (size_t)c->vertex_count;
     double *skin = calloc(width, sizeof *skin), rows[PEOPLE_BODIES][N], wrong = 0.0;
     for (size_t b = 0; b < PEOPLE_BODIES; b++) {
@@ -107,7 +108,7 @@ TEST(leave_one_out_is_what_it_says)
         CHECK_OK(sup_composition_coordinates(NULL, c, skin, rows[b] + 1, &error), error);
     }
     for (int left = 0; left < PEOPLE_BODIES; left++) {
-        double matrix[N * N] = {0}, x[N] = {0}, told = 0.0;
+        double matrix[N * N] = {0}, x[N] = {0}, predicted = 0.0;
         for (int b = 0; b < PEOPLE_BODIES; b++)
             for (int i = 0; b != left && i < N; i++) {
                 x[i] += rows[b][i] * noisy[b].fat;
@@ -117,8 +118,8 @@ TEST(leave_one_out_is_what_it_says)
         CHECK(sup_dense_cholesky(N, matrix));
         sup_dense_cholesky_solve(N, matrix, x);
         for (int i = 0; i < N; i++)
-            told += x[i] * rows[left][i];
-        wrong += fabs(told - noisy[left].fat) / PEOPLE_BODIES;
+            predicted += x[i] * rows[left][i];
+        wrong += fabs(predicted - noisy[left].fat) / PEOPLE_BODIES;
     }
     CHECK_NEAR(report.fat[SUP_SEX_UNKNOWN].mean_error, wrong, 1e-4);
     CHECK(wrong > 0.5);
@@ -127,7 +128,7 @@ TEST(leave_one_out_is_what_it_says)
     sup_composition_destroy(c);
 }
 
-TEST(composition_is_the_same_after_a_file)
+TEST(composition_survives_writing_and_reading)
 {
     const sup_composition *c = people_composition();
     sup_composition *again = NULL;
@@ -141,17 +142,17 @@ TEST(composition_is_the_same_after_a_file)
     CHECK_TEXT(again->joint_names[1], c->joint_names[1]);
     sup_composition_destroy(again);
     again = NULL;
-    unsigned char *spoiled = malloc(bytes.size);
-    memcpy(spoiled, bytes.data, bytes.size);
-    spoiled[bytes.size / 2] ^= 4;
-    CHECK(sup_composition_read(NULL, (sup_bytes){spoiled, bytes.size}, &again, &error) != SUP_OK);
-    CHECK(sup_composition_read(NULL, (sup_bytes){spoiled, 100}, &again, &error) != SUP_OK);
+    unsigned char *corrupted = malloc(bytes.size);
+    memcpy(corrupted, bytes.data, bytes.size);
+    corrupted[bytes.size / 2] ^= 4;
+    CHECK(sup_composition_read(NULL, (sup_bytes){corrupted, bytes.size}, &again, &error) != SUP_OK);
+    CHECK(sup_composition_read(NULL, (sup_bytes){corrupted, 100}, &again, &error) != SUP_OK);
     CHECK(again == NULL && error.id[0] != '\0');
-    free(spoiled);
+    free(corrupted);
     sup_composition_bytes_free(NULL, &bytes);
 }
 
-TEST(reading_a_composition_survives_without_memory)
+TEST(reading_a_composition_handles_failed_allocations)
 {
     sup_bytes bytes = {0};
     sup_error error = {0};
@@ -174,7 +175,7 @@ TEST(bad_shapes_are_refused)
 {
     sup_composition *c = NULL;
     sup_error error = {0};
-    sup_shapes few = *people_shapes(), same = few, stray = few, nobody = few;
+    sup_shapes few = *people_shapes(), same = few, bad_root = few, wrong_unit = few;
     few.body_count = 2;
     CHECK_EQ(sup_composition_train(NULL, &few, NULL, &c, NULL, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.shapes.empty");
@@ -188,9 +189,9 @@ TEST(bad_shapes_are_refused)
     CHECK_EQ(sup_composition_train(NULL, &same, NULL, &c, NULL, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.shapes.finite");
     free(copies);
-    int32_t *parents = calloc((size_t)stray.joint_count, sizeof *parents);
-    stray.parents = parents; /* the root is its own parent */
-    CHECK_EQ(sup_composition_train(NULL, &stray, NULL, &c, NULL, &error), SUP_ERROR_DATA);
+    int32_t *parents = calloc((size_t)bad_root.joint_count, sizeof *parents);
+    bad_root.parents = parents; /* the root is its own parent */
+    CHECK_EQ(sup_composition_train(NULL, &bad_root, NULL, &c, NULL, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.shapes.joints");
     free(parents);
     sup_shapes folded = *people_shapes();
@@ -200,17 +201,17 @@ TEST(bad_shapes_are_refused)
     CHECK_TEXT(error.id, "anatomy.shapes.triangles");
     free(corners);
     sup_person persons[PEOPLE_BODIES];
-    memcpy(persons, nobody.persons, sizeof persons);
+    memcpy(persons, wrong_unit.persons, sizeof persons);
     persons[4].height = 170.0; /* centimetres */
-    nobody.persons = persons;
-    CHECK_EQ(sup_composition_train(NULL, &nobody, NULL, &c, NULL, &error), SUP_ERROR_DATA);
+    wrong_unit.persons = persons;
+    CHECK_EQ(sup_composition_train(NULL, &wrong_unit, NULL, &c, NULL, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.shapes.person");
     CHECK(c == NULL);
 }
 
 /* --- The model --- */
 
-static void random_state(const sup_composition *c, uint64_t seed, double turn, sup_body_state *s)
+static void random_state(const sup_composition *c, uint64_t seed, double angle_range, sup_body_state *s)
 {
     sup_random random = {seed};
     for (int i = 0; i < 8; i++)
@@ -220,14 +221,14 @@ static void random_state(const sup_composition *c, uint64_t seed, double turn, s
     for (int32_t j = 0; j < c->joint_count; j++) {
         sup_vec3d axis =
             sup_v3(sup_random_unit(&random) - 0.5, sup_random_unit(&random) - 0.5, sup_random_unit(&random) - 0.5);
-        s->local[j] = sup_quatd_from_axis_angle(axis, turn * sup_random_unit(&random));
+        s->local[j] = sup_quatd_from_axis_angle(axis, angle_range * sup_random_unit(&random));
     }
     s->translation = sup_v3(0.3, -0.2, 0.1);
     s->log_scale = 0.1;
     sup_body_state_update(c, s);
 }
 
-TEST(derivatives_of_the_model_are_right)
+TEST(model_derivatives_equal_finite_differences)
 {
     const sup_composition *c = people_composition();
     sup_context plain = sup_context_resolve(NULL);
@@ -261,15 +262,15 @@ TEST(derivatives_of_the_model_are_right)
             worst = fmax(worst, fabs(difference - row[p]));
         }
         sup_body_joint_derivative(c, &s, hand, sup_v3(d[0], d[1], d[2]), row, joints);
-        sup_vec3d way = sup_v3_sub(sup_body_joint(&moved, hand), sup_body_joint(&s, hand));
-        worst = fmax(worst, fabs(sup_v3_dot(way, sup_v3(d[0], d[1], d[2])) / small - row[p]));
+        sup_vec3d moved_by = sup_v3_sub(sup_body_joint(&moved, hand), sup_body_joint(&s, hand));
+        worst = fmax(worst, fabs(sup_v3_dot(moved_by, sup_v3(d[0], d[1], d[2])) / small - row[p]));
     }
     CHECK_NEAR(worst, 0.0, 2e-5);
     sup_arena_destroy(&arena);
 }
 
-/* A body in one pose taken to another that is known: joints meet, and the skin is near where blending puts it. */
-TEST(a_skin_takes_the_pose_of_other_joints)
+/* A body is posed like a known pose: joints coincide, and the skin is close to linear blending. */
+TEST(skin_is_posed_like_other_joints)
 {
     const sup_composition *c = people_composition();
     sup_context plain = sup_context_resolve(NULL);
@@ -286,7 +287,7 @@ TEST(a_skin_takes_the_pose_of_other_joints)
     CHECK_OK(sup_pose_like(NULL, c, c->mean, c->joint_mean, c->joint_mean, out, at, &error), error);
     for (size_t i = 0; i < values; i++)
         CHECK_NEAR(out[i], c->mean[i], 1e-6);
-    for (int32_t j = 1; j < c->joint_count; j++) /* about one axis, no twist along the arms */
+    for (int32_t j = 1; j < c->joint_count; j++) /* about one axis, without twist along the arms */
         s.local[j] = sup_quatd_from_axis_angle(sup_v3(0, 0, 1), 0.1 * (double)(j % 3) - 0.1);
     sup_body_state_update(c, &s);
     sup_body_skin(&plain, &model, &s, posed, NULL);

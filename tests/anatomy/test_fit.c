@@ -1,4 +1,4 @@
-/* Fitting the template to a person: layers, masses, refusals. */
+/* Fits the template to a person: layers, masses, invalid input. */
 #include "anatomy/layer_elements.h"
 #include "anatomy/masses.h"
 #include "anatomy/scale.h"
@@ -21,7 +21,8 @@ static double enclosed(const double *positions)
     return sum / 6.0;
 }
 
-/* Every muscle vertex on its line, at least 1 mm from both ends where there is room; what the body says is so. */
+/* Every muscle vertex is on its line, at least 1 mm from both ends if the line is long enough; the reported values
+ * agree. */
 static void check_layers(const sup_body *body)
 {
     const sup_anatomy *a = &body->layers;
@@ -49,25 +50,25 @@ TEST(prisms_fill_the_space_between_two_surfaces)
     double volume = sup_layer_volume(CAPSULE_TRIANGLES, man.triangles, man.skin, man.bone);
     CHECK_NEAR(volume, enclosed(man.skin) - enclosed(man.bone), 1e-15);
     CHECK_EQ(sup_layer_inverted(CAPSULE_TRIANGLES, man.triangles, man.skin, man.muscle, 1e-18), 0);
-    double turned[3 * CAPSULE_VERTICES];
-    memcpy(turned, man.muscle, sizeof turned);
+    double inverted[3 * CAPSULE_VERTICES];
+    memcpy(inverted, man.muscle, sizeof inverted);
     for (int k = 0; k < 3; k++)
-        turned[3 * 200 + k] += 3.0 * (man.skin[3 * 200 + k] - man.muscle[3 * 200 + k]);
-    CHECK(sup_layer_inverted(CAPSULE_TRIANGLES, man.triangles, man.skin, turned, 1e-18) > 2);
+        inverted[3 * 200 + k] += 3.0 * (man.skin[3 * 200 + k] - man.muscle[3 * 200 + k]);
+    CHECK(sup_layer_inverted(CAPSULE_TRIANGLES, man.triangles, man.skin, inverted, 1e-18) > 2);
 }
 
-static void turn_target(void *user, int32_t element, const double f[9], double target[9])
+static void rotation_target(void *user, int32_t element, const double f[9], double target[9])
 {
     (void)user;
     (void)element;
     sup_polar_rotation(f, target);
 }
 
-TEST(elements_know_affine_maps)
+TEST(elements_reproduce_affine_maps)
 {
-    /* A tet, a prism and a triangle, all stretched by 1.5 along x: |F - R|^2 = 0.25 each. */
+    /* A tet, a prism and a triangle, stretched by 1.5 along x: |F - R|^2 = 0.25 each. */
     static const double rest[18] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.2, 0.1, 1, 1.1, 0, 1.2, 0, 1.2, 1.1};
-    static const int32_t places[6] = {0, 1, 2, 3, 4, 5};
+    static const int32_t points[6] = {0, 1, 2, 3, 4, 5};
     static const double weight = 2.0;
     double moved[18];
     for (int i = 0; i < 18; i++)
@@ -76,18 +77,18 @@ TEST(elements_know_affine_maps)
         sup_elements *elements = NULL;
         sup_error error = {0};
         sup_elements_def def = {.unknown_count = 3,
-                                .place_count = 6,
+                                .point_count = 6,
                                 .count = 1,
                                 .corners = corners,
-                                .places = places,
+                                .points = points,
                                 .rest = rest,
                                 .weights = &weight,
-                                .target = turn_target};
+                                .target = rotation_target};
         CHECK_OK(sup_elements_create(NULL, &def, &elements, &error), error);
         CHECK_NEAR(sup_elements_energy(elements, rest), 0.0, 1e-24);
-        sup_elements_hold(elements, moved + 9);
+        sup_elements_set_fixed(elements, moved + 9);
         CHECK_NEAR(sup_elements_energy(elements, moved), weight * 0.25, 1e-12);
-        /* The term's gradient, A^T A x - A^T b, is the energy's (half of it, by differences). */
+        /* The term's gradient, A^T A x - A^T b, equals half the gradient of the energy, by finite differences. */
         sup_fit_term term = sup_elements_term(elements);
         double side[9] = {0}, product[9], h = 1e-6;
         term.project(term.user, moved, side);
@@ -105,26 +106,26 @@ TEST(elements_know_affine_maps)
     }
 }
 
-TEST(template_is_stretched_along_its_bones_only)
+TEST(template_stretches_only_along_its_bones)
 {
     double s[3 * CAPSULE_VERTICES], m[3 * CAPSULE_VERTICES], b[3 * CAPSULE_VERTICES], joints[9], scale = 0.0;
     sup_error error = {0};
     capsule_make(&man);
     capsule_skin(&man, 1.0, 1.2, 1.0, skin);
     sup_shape from = {CAPSULE_VERTICES, CAPSULE_TRIANGLES, man.skin, man.triangles};
-    CHECK_OK(sup_points_carry(NULL, from, skin, 3, man.joints, joints, &error), error);
+    CHECK_OK(sup_points_follow(NULL, from, skin, 3, man.joints, joints, &error), error);
     for (int j = 0; j < 3; j++)
         CHECK_NEAR(joints[3 * j + 1], 1.2 * man.joints[3 * j + 1], 1e-6);
     CHECK_OK(sup_anatomy_stretch(NULL, &man.anatomy, 1.2 * 1.7, joints, s, m, b, &scale, &error), error);
-    CHECK_NEAR(scale, 1.1, 1e-9); /* a fifth taller: a tenth thicker */
+    CHECK_NEAR(scale, 1.1, 1e-9); /* 20 % taller: 10 % thicker */
     int middle = 12 * CAPSULE_SIDES;
-    double before = hypot(man.bone[3 * middle], man.bone[3 * middle + 2]),
+    double template_radius = hypot(man.bone[3 * middle], man.bone[3 * middle + 2]),
            after = hypot(b[3 * middle], b[3 * middle + 2]);
-    CHECK_NEAR(after / before, 1.1, 1e-6);
+    CHECK_NEAR(after / template_radius, 1.1, 1e-6);
     CHECK_NEAR(b[3 * middle + 1], 1.2 * man.bone[3 * middle + 1], 2e-3);
 }
 
-TEST(fit_keeps_the_template_in_its_own_skin)
+TEST(fit_to_the_template_skin_keeps_the_template)
 {
     sup_error error = {0};
     sup_body *body = NULL;
@@ -146,7 +147,7 @@ TEST(fit_keeps_the_template_in_its_own_skin)
     sup_body_destroy(body);
 }
 
-TEST(fit_meets_the_masses)
+TEST(fit_reaches_target_masses)
 {
     sup_error error = {0};
     sup_body *body = NULL, *other = NULL;
@@ -157,14 +158,14 @@ TEST(fit_meets_the_masses)
     check_layers(body);
     sup_body_masses range = body->masses;
     sup_body_destroy(body);
-    CHECK(range.fat_least < range.fat && range.fat < range.fat_most);
-    CHECK(range.muscle_least < range.muscle && range.muscle < range.muscle_most);
+    CHECK(range.fat_min < range.fat && range.fat < range.fat_max);
+    CHECK(range.muscle_min < range.muscle && range.muscle < range.muscle_max);
     CHECK(range.visceral > 0.05); /* the belly bulges */
     CHECK(range.crotch > 0.0 && range.skin > 0.0 && range.missing > 4.0);
 
-    /* Both masses within the range, but not of one muscle surface: eq. 4.14 says where between. */
-    def.fat = range.fat_least + 0.5 * (range.fat_most - range.fat_least);
-    def.muscle = range.muscle_least + 0.7 * (range.muscle_most - range.muscle_least);
+    /* Both masses are in range, but no muscle surface has both: eq. 4.14 gives the compromise. */
+    def.fat = range.fat_min + 0.5 * (range.fat_max - range.fat_min);
+    def.muscle = range.muscle_min + 0.7 * (range.muscle_max - range.muscle_min);
     CHECK_OK(sup_body_fit(NULL, &man.anatomy, &def, &body, &error), error);
     check_layers(body);
     const sup_body_masses *m = &body->masses;
@@ -174,7 +175,7 @@ TEST(fit_meets_the_masses)
     CHECK_NEAR(m->fat, 0.9 * m->fat_layer + m->visceral - m->skin - m->crotch, 1e-9);
     CHECK_NEAR(m->muscle, 1.1 * m->muscle_layer - m->abdomen + m->missing, 1e-9);
 
-    /* One alone is met; more than there is comes out as the end of the range, and says so. */
+    /* A single target is reached; a target beyond the range is clamped and reported. */
     def.muscle = 0.0;
     CHECK_OK(sup_body_fit(NULL, &man.anatomy, &def, &other, &error), error);
     CHECK_NEAR(other->masses.fat, def.fat, 0.005 * def.fat);
@@ -182,14 +183,14 @@ TEST(fit_meets_the_masses)
     def.fat = 300.0;
     CHECK_OK(sup_body_fit(NULL, &man.anatomy, &def, &other, &error), error);
     CHECK(other->masses.clamped);
-    CHECK_NEAR(other->masses.fat, range.fat_most, 0.01 * range.fat_most);
+    CHECK_NEAR(other->masses.fat, range.fat_max, 0.01 * range.fat_max);
     sup_body_destroy(other);
     sup_body_destroy(body);
 }
 
-TEST(fit_of_a_thin_skin_crosses_nothing)
+TEST(fit_of_a_thin_skin_has_no_crossings)
 {
-    /* Narrower than the bones are wide, with a dent: bones would stick out. Two threads give the same bits as one. */
+    /* Narrower than the bones, with a dent: unfitted bones would protrude. Two threads give the same bits as one. */
     sup_error error = {0};
     sup_thread_pool *pool = NULL;
     sup_body *body = NULL, *again = NULL;
@@ -219,7 +220,7 @@ static bool stop(void *user, float fraction, const char *stage)
     return fraction < 0.4F;
 }
 
-TEST(fit_refuses_by_name)
+TEST(fit_refuses_invalid_skins)
 {
     sup_error error = {0};
     sup_body *body = NULL;

@@ -1,4 +1,4 @@
-/* Growth of fat, and bodies as characters. */
+/* Growth of fat, and conversion of bodies to characters. */
 #include "anatomy/layers.h"
 #include "capsule.h"
 #include "supple/load.h"
@@ -8,7 +8,7 @@
 static capsule man;
 static double skin[3 * CAPSULE_VERTICES];
 
-/* `belly` multiplies the depth of the front once more. */
+/* `belly` scales the depth of the front. */
 static sup_body *fitted(double width, double depth, double belly)
 {
     sup_error error = {0};
@@ -22,7 +22,7 @@ static sup_body *fitted(double width, double depth, double belly)
     return body;
 }
 
-/* Mean motion of the skin outwards, in a region or everywhere (-1). */
+/* Mean outward displacement of the skin, in a region or everywhere (-1). */
 static double gained(const sup_body *body, const sup_body *grown, int region)
 {
     double normals[3 * CAPSULE_VERTICES], sum = 0.0;
@@ -38,7 +38,7 @@ static double gained(const sup_body *body, const sup_body *grown, int region)
     return sum / count;
 }
 
-TEST(growth_meets_the_mass)
+TEST(growth_reaches_the_target_mass)
 {
     sup_body *body = fitted(1.2, 1.2, 1.0), *grown = NULL;
     static const double kilograms[3] = {1.5, 4.0, -1.0};
@@ -48,7 +48,7 @@ TEST(growth_meets_the_mass)
             sup_body_grow_def def = {.fat = kilograms[i], .pressure = by_pressure};
             CHECK_OK(sup_body_grow(NULL, body, &def, &grown, &error), error);
             CHECK_NEAR(grown->masses.fat - body->masses.fat, def.fat, 0.02 * fabs(def.fat));
-            CHECK_NEAR(grown->masses.fat_asked, body->masses.fat + def.fat, 1e-12);
+            CHECK_NEAR(grown->masses.fat_target, body->masses.fat + def.fat, 1e-12);
             CHECK(!grown->masses.clamped);
             CHECK_NEAR(grown->masses.muscle, body->masses.muscle, 0.05 * body->masses.muscle);
             CHECK_EQ(grown->crossings, 0);
@@ -61,7 +61,7 @@ TEST(growth_meets_the_mass)
     sup_body_destroy(body);
 }
 
-TEST(growth_by_region_and_like_another)
+TEST(growth_by_region_and_by_another_body)
 {
     sup_body *body = fitted(1.2, 1.2, 1.0), *grown = NULL, *wide = NULL;
     sup_error error = {0};
@@ -72,7 +72,7 @@ TEST(growth_by_region_and_like_another)
     CHECK_NEAR(grown->masses.fat - body->masses.fat, 1.0, 0.02);
     sup_body_destroy(grown);
 
-    /* From a person with a belly: the front grows more than the back, though here both have the same fat. */
+    /* Distribution of a person with a belly: the front grows more than the back, although the fat is even here. */
     wide = fitted(1.2, 1.2, 1.8);
     sup_body_grow_def like = {.fat = 1.0, .from = wide};
     CHECK_OK(sup_body_grow(NULL, body, &like, &grown, &error), error);
@@ -85,7 +85,7 @@ TEST(growth_by_region_and_like_another)
     CHECK_MSG(front > 1.25 * back, "front %g, back %g", front, back);
     sup_body_destroy(grown);
 
-    /* What cannot be lost is said. */
+    /* A loss that is not possible is reported. */
     sup_body_grow_def less = {.fat = -300.0};
     CHECK_OK(sup_body_grow(NULL, body, &less, &grown, &error), error);
     CHECK(grown->masses.clamped && grown->masses.fat < body->masses.fat);
@@ -100,7 +100,7 @@ TEST(growth_by_region_and_like_another)
     sup_body_destroy(body);
 }
 
-TEST(body_comes_back_from_its_file)
+TEST(body_survives_writing_and_reading)
 {
     sup_body *body = fitted(1.3, 1.25, 1.1), *again = NULL;
     sup_character *character = NULL, *loaded = NULL;
@@ -112,9 +112,9 @@ TEST(body_comes_back_from_its_file)
     CHECK_OK(sup_body_from_character(NULL, loaded, &again, &error), error);
     const sup_anatomy *a = &body->layers, *b = &again->layers;
     CHECK_EQ(b->vertex_count, CAPSULE_VERTICES);
-    CHECK_EQ(b->part_count, 2);
-    CHECK_EQ(b->part_is_muscle[1], 1);
-    CHECK_EQ(b->part_joint[0], 0);
+    CHECK_EQ(b->organ_count, 2);
+    CHECK_EQ(b->organ_is_muscle[1], 1);
+    CHECK_EQ(b->organ_joint[0], 0);
     CHECK_EQ(b->sex, SUP_SEX_MALE);
     CHECK(memcmp(a->triangles, b->triangles, sizeof man.triangles) == 0);
     CHECK(memcmp(a->group, b->group, CAPSULE_VERTICES) == 0 && memcmp(a->region, b->region, CAPSULE_VERTICES) == 0);
@@ -136,7 +136,7 @@ TEST(body_comes_back_from_its_file)
     CHECK_NEAR(body->masses.fat, again->masses.fat, 1e-6);
     CHECK_NEAR(body->masses.visceral, again->masses.visceral, 1e-6);
 
-    /* Damage in the extras is told by name. */
+    /* Damaged extras are refused. */
     char *extras = (char *)(uintptr_t)loaded->extras, *at = strstr(extras, "\"group\":\"");
     CHECK(at != NULL);
     sup_body *none = NULL;

@@ -1,4 +1,5 @@
-/* test_registration.c - bodies of the shape space itself, posed, turned, spoiled and found again; and what is refused. */
+/* test_registration.c - registers bodies of the shape space after posing, rotating and corrupting them; and
+ * refusals. */
 #include "anatomy/body_model.h"
 #include "anatomy/joint_roles.h"
 #include "anatomy/people.h"
@@ -8,59 +9,59 @@
 
 #include "test.h"
 
-/* A person as a scanner might give it, and the truth. */
+/* A person as a scanner would deliver it, and the ground truth. */
 typedef struct scanned {
     sup_arena arena;
     double *truth;     /* [vertex_count*3] metres, the scan's axes */
     double *positions; /* scan units */
     int32_t *triangles;
     sup_shape shape;
-    sup_vec3d end; /* the last joint, scan units */
+    sup_vec3d end; /* position of the last joint, scan units */
 } scanned;
 
-typedef struct scan_recipe {
+typedef struct scan_spec {
     uint64_t seed;
-    double bend, noise, hole, unit; /* radians, metres, metres, metres a unit */
+    double bend, noise, hole, unit; /* radians, metres, metres, metres per unit */
     sup_vec3d axis;
-    double angle; /* turn of the whole */
+    double angle; /* rotation of the whole body */
     bool inside_out, cloud;
-    const char *without; /* a joint below which all is cut off */
-} scan_recipe;
+    const char *without; /* joint below which everything is cut off */
+} scan_spec;
 
-static double even(sup_random *random)
+static double signed_unit(sup_random *random)
 {
     return 2.0 * sup_random_unit(random) - 1.0;
 }
 
-static void pose_person(const sup_composition *c, const scan_recipe *recipe, sup_random *random, sup_body_state *s)
+static void pose_person(const sup_composition *c, const scan_spec *spec, sup_random *random, sup_body_state *s)
 {
     for (int32_t k = 0; k < c->mode_count; k++)
-        s->coefficients[k] = c->deviation[k] * even(random);
+        s->coefficients[k] = c->deviation[k] * signed_unit(random);
     for (int32_t j = 1; j < c->joint_count; j++) {
         bool arm = strstr(c->joint_names[j], "arm") != NULL;
-        sup_vec3d axis = sup_v3(even(random), even(random), even(random));
-        s->local[j] = sup_quatd_from_axis_angle(axis, recipe->bend * (arm ? 1.0 : 0.25) * sup_random_unit(random));
+        sup_vec3d axis = sup_v3(signed_unit(random), signed_unit(random), signed_unit(random));
+        s->local[j] = sup_quatd_from_axis_angle(axis, spec->bend * (arm ? 1.0 : 0.25) * sup_random_unit(random));
     }
     sup_body_state_update(c, s);
 }
 
-/* Triangles that are not in the hole and not of what was cut off. */
-static void cut(const sup_composition *c, const scan_recipe *recipe, sup_vec3d hole, scanned *out)
+/* Keeps triangles outside the hole and outside the removed limbs. */
+static void cut(const sup_composition *c, const scan_spec *spec, sup_vec3d hole, scanned *out)
 {
     unsigned char *marks = sup_arena_alloc(&out->arena, (size_t)c->joint_count, 1);
-    for (int32_t j = 0; recipe->without != NULL && j < c->joint_count; j++)
-        if (strcmp(c->joint_names[j], recipe->without) == 0) sup_joint_mark_below(c->joint_count, c->parents, j, marks);
+    for (int32_t j = 0; spec->without != NULL && j < c->joint_count; j++)
+        if (strcmp(c->joint_names[j], spec->without) == 0) sup_joint_mark_below(c->joint_count, c->parents, j, marks);
     for (int32_t t = 0; t < c->triangle_count; t++) {
         const int32_t *corner = c->triangles + 3 * (size_t)t;
         const double *p = out->truth + 3 * (size_t)corner[0];
         int32_t strongest = c->influence_joint[c->influence_first[corner[0]]];
-        if (sup_v3_distance(hole, sup_v3(p[0], p[1], p[2])) < recipe->hole || marks[strongest] != 0) continue;
+        if (sup_v3_distance(hole, sup_v3(p[0], p[1], p[2])) < spec->hole || marks[strongest] != 0) continue;
         int32_t *to = out->triangles + 3 * (size_t)out->shape.triangle_count++;
-        to[0] = corner[0], to[1] = corner[recipe->inside_out ? 2 : 1], to[2] = corner[recipe->inside_out ? 1 : 2];
+        to[0] = corner[0], to[1] = corner[spec->inside_out ? 2 : 1], to[2] = corner[spec->inside_out ? 1 : 2];
     }
 }
 
-/* Points all over the triangles instead. */
+/* Random points on the triangles instead. */
 static void scatter(sup_random *random, scanned *out)
 {
     enum { POINTS = 4000 };
@@ -78,12 +79,12 @@ static void scatter(sup_random *random, scanned *out)
     out->shape.triangle_count = 0;
 }
 
-static scanned scan_person(const scan_recipe *recipe)
+static scanned scan_person(const scan_spec *spec)
 {
     const sup_composition *c = people_composition();
     sup_context plain = sup_context_resolve(NULL);
     scanned out = {.arena = sup_arena_create(&plain.allocator)};
-    sup_random random = {recipe->seed};
+    sup_random random = {spec->seed};
     sup_body_model model;
     sup_body_state s;
     sup_error error = {0};
@@ -92,27 +93,27 @@ static scanned scan_person(const scan_recipe *recipe)
         sup_random_u32(&random);
     CHECK_OK(sup_body_model_make(NULL, c, 0, &out.arena, &model, &error), error);
     CHECK(sup_body_state_make(c, &out.arena, &s));
-    pose_person(c, recipe, &random, &s);
-    s.local[0] = sup_quatd_from_axis_angle(recipe->axis, recipe->angle);
-    s.translation = sup_v3(even(&random), even(&random), even(&random));
+    pose_person(c, spec, &random, &s);
+    s.local[0] = sup_quatd_from_axis_angle(spec->axis, spec->angle);
+    s.translation = sup_v3(signed_unit(&random), signed_unit(&random), signed_unit(&random));
     sup_body_state_update(c, &s);
     out.truth = sup_arena_alloc(&out.arena, values, sizeof(double));
     out.positions = sup_arena_alloc(&out.arena, values, sizeof(double));
     out.triangles = sup_arena_alloc(&out.arena, 3 * (size_t)c->triangle_count, sizeof(int32_t));
     sup_body_skin(&plain, &model, &s, out.truth, NULL);
-    out.end = sup_v3_scale(sup_body_joint(&s, c->joint_count - 1), 1.0 / recipe->unit);
+    out.end = sup_v3_scale(sup_body_joint(&s, c->joint_count - 1), 1.0 / spec->unit);
     for (size_t i = 0; i < values; i++)
-        out.positions[i] = (out.truth[i] + recipe->noise * even(&random)) / recipe->unit;
+        out.positions[i] = (out.truth[i] + spec->noise * signed_unit(&random)) / spec->unit;
     const double *middle = out.truth + 3 * (size_t)(c->vertex_count / 3);
-    cut(c, recipe, sup_v3(middle[0], middle[1], middle[2]), &out);
+    cut(c, spec, sup_v3(middle[0], middle[1], middle[2]), &out);
     out.shape.vertex_count = c->vertex_count;
-    if (recipe->cloud) scatter(&random, &out);
+    if (spec->cloud) scatter(&random, &out);
     out.shape.positions = out.positions;
     out.shape.triangles = out.triangles;
     return out;
 }
 
-/* Mean distance of what was found to the true surface, metres. */
+/* Mean distance of the registration to the true surface, metres. */
 static double true_distance(const scanned *s, const sup_registration *r)
 {
     const sup_composition *c = people_composition();
@@ -136,7 +137,7 @@ static double true_distance(const scanned *s, const sup_registration *r)
 }
 
 enum { PERSONS = 3 };
-static const scan_recipe persons[PERSONS] = {
+static const scan_spec persons[PERSONS] = {
     {.seed = 1, .bend = 0.8, .noise = 0.002, .hole = 0.1, .unit = 0.001, .axis = {1, 0, 0}, .angle = 1.5708},
     {.seed = 2,
      .bend = 0.6,
@@ -148,7 +149,7 @@ static const scan_recipe persons[PERSONS] = {
     {.seed = 3, .bend = 0.6, .noise = 0.001, .unit = 1.0, .axis = {0, 1, 0}, .angle = 3.1, .cloud = true},
 };
 
-enum { MARKS = 3, MARKED = 1 }; /* the second person has landmarks, two of them vertices */
+enum { MARKS = 3, MARKED = 1 }; /* the second person has landmarks, two of them on vertices */
 
 static void mark(const scanned *s, sup_landmark marks[MARKS])
 {
@@ -161,7 +162,7 @@ static void mark(const scanned *s, sup_landmark marks[MARKS])
         (sup_landmark){.joint = c->joint_names[c->joint_count - 1], .position = {s->end.x, s->end.y, s->end.z}};
 }
 
-/* Each is registered once a program. */
+/* Each person is registered once per run. */
 static const sup_registration *found_person(int i)
 {
     static sup_registration *found[PERSONS];
@@ -176,7 +177,7 @@ static const sup_registration *found_person(int i)
     return found[i];
 }
 
-TEST(a_person_is_found_in_any_pose_axis_and_unit)
+TEST(registration_finds_people_in_any_pose_axis_and_unit)
 {
     const sup_composition *c = people_composition();
     for (int i = 0; i < PERSONS; i++) {
@@ -191,7 +192,7 @@ TEST(a_person_is_found_in_any_pose_axis_and_unit)
         double low = INFINITY, high = -INFINITY;
         for (int32_t v = 0; v < c->vertex_count; v++)
             low = fmin(low, r->rest[3 * v + 1]), high = fmax(high, r->rest[3 * v + 1]);
-        CHECK(high - low > 1.4 && high - low < 2.1); /* un-posed: it stands */
+        CHECK(high - low > 1.4 && high - low < 2.1); /* unposed: upright */
         sup_arena_destroy(&s.arena);
     }
 }
@@ -206,7 +207,7 @@ static double mark_distance(const sup_registration *r, const double *at, const d
     return sup_v3_distance(sup_v3(there[0], there[1], there[2]), sup_v3(found[0], found[1], found[2]));
 }
 
-TEST(landmarks_are_met)
+TEST(registration_matches_landmarks)
 {
     const sup_composition *c = people_composition();
     const sup_registration *r = found_person(MARKED);
@@ -219,7 +220,7 @@ TEST(landmarks_are_met)
     sup_arena_destroy(&s.arena);
 }
 
-TEST(registration_is_the_same_on_all_threads)
+TEST(registration_is_independent_of_thread_count)
 {
     scanned s = scan_person(&persons[0]);
     sup_thread_pool *pool = NULL;
@@ -245,7 +246,7 @@ static void check_refused(sup_shape shape, const char *id)
     CHECK(r == NULL);
 }
 
-TEST(what_is_no_whole_person_is_refused)
+TEST(registration_refuses_incomplete_people)
 {
     owned_shape sphere = shape_sphere(4, 0.9, (const double[3]){0, 0, 0});
     check_refused(sphere.shape, "anatomy.scan.shape");
@@ -256,8 +257,7 @@ TEST(what_is_no_whole_person_is_refused)
         sphere.positions[i] = NAN;
     check_refused(sphere.shape, "anatomy.scan.empty");
     shape_free(&sphere);
-    const scan_recipe one_legged = {
-        .seed = 7, .bend = 0.1, .unit = 1.0, .axis = {0, 1, 0}, .without = "left_lower_leg"};
+    const scan_spec one_legged = {.seed = 7, .bend = 0.1, .unit = 1.0, .axis = {0, 1, 0}, .without = "left_lower_leg"};
     scanned s = scan_person(&one_legged);
     check_refused(s.shape, "anatomy.scan.limb");
     sup_landmark nowhere = {.vertex = 1 << 30};
@@ -270,7 +270,7 @@ TEST(what_is_no_whole_person_is_refused)
 }
 
 /* A sphere on a large floor with debris around, in millimetres and inside out. */
-TEST(floor_and_debris_are_left_out)
+TEST(floor_and_debris_are_removed)
 {
     enum { SIDE = 24, BITS = 12 };
     owned_shape sphere = shape_sphere(4, 850.0, (const double[3]){100, 1000, -40});
@@ -285,7 +285,7 @@ TEST(floor_and_debris_are_left_out)
     sup_random random = {4};
     for (int32_t i = 0; i < floor_vertices; i++) {
         double *p = positions + 3 * (size_t)(vertices + i);
-        p[0] = 120.0 * (i % SIDE - SIDE / 2), p[1] = 2.0 * even(&random), p[2] = 120.0 * (i / SIDE - SIDE / 2);
+        p[0] = 120.0 * (i % SIDE - SIDE / 2), p[1] = 2.0 * signed_unit(&random), p[2] = 120.0 * (i / SIDE - SIDE / 2);
     }
     int32_t *to = corners + 3 * (size_t)triangles;
     for (int32_t i = 0; i < floor_vertices - SIDE; i++) {
@@ -295,11 +295,11 @@ TEST(floor_and_debris_are_left_out)
         to += 6;
     }
     for (int32_t i = 0; i < BITS; i++) {
-        double far[3] = {1400.0 * even(&random), 1300.0 + 900.0 * sup_random_unit(&random), 1300.0};
+        double far[3] = {1400.0 * signed_unit(&random), 1300.0 + 900.0 * sup_random_unit(&random), 1300.0};
         for (int k = 0; k < 3; k++) {
             int32_t v = vertices + floor_vertices + 3 * i + k;
             for (int d = 0; d < 3; d++)
-                positions[3 * v + d] = far[d] + 20.0 * even(&random);
+                positions[3 * v + d] = far[d] + 20.0 * signed_unit(&random);
             *to++ = v;
         }
     }

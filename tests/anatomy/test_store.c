@@ -1,18 +1,18 @@
-/* Blocks of named arrays: what is written is read, and nothing else is. */
+/* Blocks of named arrays: written data is read back, damaged data is refused. */
 #include "test.h"
 
 #include "anatomy/array_store.h"
 
-typedef struct thing {
+typedef struct sample {
     double *numbers;
     int32_t *indices;
     char **names;
     double pair[2];
-} thing;
+} sample;
 
 enum { FIELDS = 4 };
 
-static void fields_of(thing *t, sup_store_field fields[FIELDS])
+static void fields_of(sample *t, sup_store_field fields[FIELDS])
 {
     fields[0] = (sup_store_field){"numbers", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, 3, (void *)&t->numbers};
     fields[1] = (sup_store_field){"indices", SUP_STORE_ARRAY, SUP_ARRAY_INT32, 5, (void *)&t->indices};
@@ -20,13 +20,13 @@ static void fields_of(thing *t, sup_store_field fields[FIELDS])
     fields[3] = (sup_store_field){"pair", SUP_STORE_INLINE, SUP_ARRAY_DOUBLE, 2, t->pair};
 }
 
-static sup_bytes write_thing(void)
+static sup_bytes write_sample(void)
 {
     double numbers[3] = {1.5, -2.0, 1e-300};
     int32_t indices[5] = {4, 3, 2, 1, 0};
     char a[] = "hip", b[] = "", c[] = "left knee";
     char *names[3] = {a, b, c};
-    thing t = {numbers, indices, names, {7.0, 8.0}};
+    sample t = {numbers, indices, names, {7.0, 8.0}};
     sup_store_field fields[FIELDS];
     fields_of(&t, fields);
     sup_bytes block;
@@ -35,13 +35,13 @@ static sup_bytes write_thing(void)
     return block;
 }
 
-TEST(store_gives_back_what_was_written)
+TEST(store_reads_what_was_written)
 {
-    sup_bytes block = write_thing();
+    sup_bytes block = write_sample();
     sup_store store;
     sup_error error = {0};
     CHECK_OK(sup_store_open(block, "thing", &store, &error), error);
-    thing t = {0};
+    sample t = {0};
     sup_store_field fields[FIELDS];
     fields_of(&t, fields);
     sup_context context = sup_context_resolve(NULL);
@@ -75,9 +75,9 @@ TEST(store_gives_back_what_was_written)
     sup_store_free(NULL, &block);
 }
 
-TEST(store_sees_any_changed_byte_and_any_length)
+TEST(store_detects_any_changed_byte_or_length)
 {
-    sup_bytes block = write_thing();
+    sup_bytes block = write_sample();
     unsigned char *copy = malloc(block.size + 1);
     CHECK(copy != NULL);
     sup_store store;
@@ -96,11 +96,11 @@ TEST(store_sees_any_changed_byte_and_any_length)
     sup_store_free(NULL, &block);
 }
 
-TEST(store_refuses_numbers_that_are_none)
+TEST(store_refuses_values_that_are_not_finite)
 {
     double numbers[3] = {1.0, NAN, 2.0};
-    double *place = numbers;
-    sup_store_field field = {"numbers", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, 3, (void *)&place};
+    double *target = numbers;
+    sup_store_field field = {"numbers", SUP_STORE_ARRAY, SUP_ARRAY_DOUBLE, 3, (void *)&target};
     sup_bytes block;
     sup_error error = {0};
     CHECK_OK(sup_store_write(NULL, "thing", &field, 1, &block, &error), error);

@@ -1,4 +1,4 @@
-/* The bending fit against a slow reference of its energy, and what it must do on spheres. */
+/* The bending fit against a slow reference of its energy, and its analytic results on spheres. */
 #include "test.h"
 
 #include "anatomy/shapes.h"
@@ -41,7 +41,7 @@ static void laplacian_lengths(const sup_shape *s, const double *positions, doubl
     free(sum);
 }
 
-/* Eq. 4.1: the best rotations leave the difference of the lengths. */
+/* Eq. 4.1: with the best rotations the difference of the lengths remains. */
 static double energy_of(const sup_shape *s, const double *areas, double bending, const double *weights,
                         const double *targets, const double *positions)
 {
@@ -79,7 +79,7 @@ static sup_surface_fit *fit_of(const sup_shape *s, const unsigned char *fixed)
     return fit;
 }
 
-TEST(surface_fit_areas_make_up_the_surface)
+TEST(surface_fit_areas_sum_to_the_surface_area)
 {
     owned_shape sphere = shape_sphere(4, 0.5, origin);
     sup_surface_fit *fit = fit_of(&sphere.shape, NULL);
@@ -91,7 +91,7 @@ TEST(surface_fit_areas_make_up_the_surface)
     shape_free(&sphere);
 }
 
-/* Three targets place a body rigidly: the rest must follow without bending. */
+/* Three targets define a rigid motion: the rest must follow without bending. */
 TEST(surface_fit_rigid_motion_costs_nothing)
 {
     owned_shape sphere = shape_sphere(3, 0.3, origin);
@@ -123,7 +123,7 @@ TEST(surface_fit_rigid_motion_costs_nothing)
     shape_free(&sphere);
 }
 
-TEST(surface_fit_energy_falls_in_every_iteration)
+TEST(surface_fit_energy_decreases_in_every_iteration)
 {
     owned_shape sphere = shape_sphere(3, 0.3, origin);
     int32_t n = sphere.shape.vertex_count;
@@ -141,22 +141,22 @@ TEST(surface_fit_energy_falls_in_every_iteration)
     for (double bending = 1.0; bending > 1e-6; bending *= 0.01) {
         sup_error error = {0};
         CHECK_OK(sup_surface_fit_set_weights(fit, bending, weights, &error), error);
-        double before = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
+        double previous = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
         for (int i = 0; i < 12; i++) {
             CHECK_OK(sup_surface_fit_solve(fit, targets, 0.0, 1, positions, NULL, &error), error);
             double after = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
-            CHECK_MSG(after <= before * (1.0 + 1e-12) && after >= 0.0, "%g after %g at weight %g", after, before,
+            CHECK_MSG(after <= previous * (1.0 + 1e-12) && after >= 0.0, "%g after %g at weight %g", after, previous,
                       bending);
-            before = after;
+            previous = after;
         }
-        /* At the end the gradient is zero: no small step makes it better. */
+        /* At the minimum the gradient is zero: no small step decreases the energy. */
         CHECK_OK(sup_surface_fit_solve(fit, targets, 1e-10, 3000, positions, NULL, &error), error);
-        before = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
+        previous = energy_of(&sphere.shape, areas, bending, weights, targets, positions);
         for (int i = 0; i < 20; i++) {
             int32_t at = (int32_t)(sup_random_unit(&random) * 3 * n);
             double was = positions[at];
             positions[at] += (i % 2 == 0 ? 1e-4 : -1e-4);
-            CHECK(energy_of(&sphere.shape, areas, bending, weights, targets, positions) >= before);
+            CHECK(energy_of(&sphere.shape, areas, bending, weights, targets, positions) >= previous);
             positions[at] = was;
         }
     }
@@ -167,9 +167,10 @@ TEST(surface_fit_energy_falls_in_every_iteration)
     shape_free(&sphere);
 }
 
-/* Drawn to half its size with little bending it goes there, with much it keeps its curvature. Directions stay radial, so
- * that one global step finds the sphere; many would find that creases keep the curvature at less cost. */
-TEST(surface_fit_sphere_between_bending_and_targets)
+/* Targets at half the size: with little bending weight the sphere reaches them, with much it keeps its curvature.
+ * Directions stay radial, so one global step finds the sphere; many steps would find creases, which keep the
+ * curvature at a lower energy. */
+TEST(surface_fit_balances_bending_and_targets_on_a_sphere)
 {
     owned_shape sphere = shape_sphere(4, 0.2, origin);
     int32_t n = sphere.shape.vertex_count;
@@ -192,7 +193,8 @@ TEST(surface_fit_sphere_between_bending_and_targets)
                               positions[3 * v + 2] * positions[3 * v + 2]) /
                          n;
         free(positions);
-        /* |L x| of a sphere of radius r with fixed cotangents is 2 r / R^2: bending w 4 (r - R)^2 / R^4 + (r - R/2)^2. */
+        /* |L x| of a sphere of radius r with fixed cotangents is 2 r / R^2: bending w 4 (r - R)^2 / R^4 + (r -
+         * R/2)^2. */
         double stiff = bending[k] * 4.0 / pow(0.2, 4.0);
         CHECK_NEAR(radius[k], (stiff * 0.2 + 0.1) / (stiff + 1.0), 1e-3);
     }
@@ -218,7 +220,7 @@ static void pull_project(void *user, const double *positions, double *right_side
         right_side[3 * p->vertex + k] += p->weight * p->goal[k];
 }
 
-TEST(surface_fit_fixed_vertices_stay_and_terms_pull)
+TEST(surface_fit_keeps_fixed_vertices_and_applies_terms)
 {
     owned_shape sphere = shape_sphere(3, 0.3, origin);
     int32_t n = sphere.shape.vertex_count;
@@ -251,7 +253,7 @@ TEST(surface_fit_fixed_vertices_stay_and_terms_pull)
     shape_free(&sphere);
 }
 
-TEST(surface_fit_same_bits_on_threads)
+TEST(surface_fit_is_independent_of_thread_count)
 {
     owned_shape sphere = shape_sphere(4, 0.3, origin);
     int32_t n = sphere.shape.vertex_count;
@@ -284,7 +286,7 @@ TEST(surface_fit_same_bits_on_threads)
     shape_free(&sphere);
 }
 
-TEST(surface_fit_bad_input_is_refused_by_name)
+TEST(surface_fit_refuses_invalid_input)
 {
     owned_shape sphere = shape_sphere(1, 0.3, origin);
     sup_surface_fit_def def = {.surface = sphere.shape};

@@ -1,4 +1,4 @@
-/* The template of a man of capsules: layers inside each other, thickness as it was made, files, refusals. */
+/* The template of a man made of capsules: nested layers, known thickness, file format, invalid input. */
 #include "test.h"
 
 #include "anatomy/body_roles.h"
@@ -13,7 +13,7 @@ static double distance_of(const double *a, const double *b)
     return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
 }
 
-TEST(enclosure_counts_points_and_turned_prisms)
+TEST(enclosure_counts_outside_points_and_inverted_prisms)
 {
     const double origin[3] = {0.0, 0.0, 0.0};
     owned_shape outer = shape_sphere(2, 1.0, origin), inner = shape_sphere(2, 0.5, origin);
@@ -26,7 +26,8 @@ TEST(enclosure_counts_points_and_turned_prisms)
     for (int32_t i = 0; i < t; i++)
         volume += sup_prism_volume(inner.positions, outer.positions, outer.triangles + 3 * (size_t)i);
     double whole = 0.0, none[3 * 3] = {0};
-    for (int32_t i = 0; i < t; i++) { /* the shell is 7/8 of the solid: corners at the middle give that solid */
+    /* the shell is 7/8 of the solid; inner corners at the centre give the whole solid */
+    for (int32_t i = 0; i < t; i++) {
         double corners[9];
         for (int k = 0; k < 9; k++)
             corners[k] = outer.positions[3 * outer.triangles[3 * i + k / 3] + k % 3];
@@ -40,33 +41,33 @@ TEST(enclosure_counts_points_and_turned_prisms)
     shape_free(&inner);
 }
 
-TEST(body_roles_of_names_and_what_is_missing)
+TEST(body_roles_come_from_names_and_missing_joints_are_named)
 {
     const char *const names[] = {"pelvis",     "spine_T7", "neck_C7", "head",   "jaw",        "clavicle_l",
                                  "shoulder_l", "elbow_l",  "wrist_l", "mcp3_l", "clavicle_r", "shoulder_r",
                                  "elbow_r",    "wrist_r",  "hip_l",   "knee_l", "ankle_l",    "mtp2_l",
                                  "hip_r",      "knee_r",   "ankle_r"};
     const int32_t parents[] = {-1, 0, 1, 2, 3, 1, 5, 6, 7, 8, 1, 10, 11, 12, 0, 14, 15, 16, 0, 18, 19};
-    double places[21 * 3] = {0};
-    sup_joints joints = {21, names, parents, places};
+    double positions_of[21 * 3] = {0};
+    sup_joints joints = {21, names, parents, positions_of};
     sup_body_role roles[21];
     sup_error error = {0};
     CHECK_OK(sup_body_roles(NULL, &joints, roles, &error), error);
-    static const sup_body_role wanted[21] = {
+    static const sup_body_role expected[21] = {
         SUP_BODY_PELVIS,    SUP_BODY_SPINE,     SUP_BODY_NECK,    SUP_BODY_HEAD,      SUP_BODY_HEAD,
         SUP_BODY_CLAVICLE,  SUP_BODY_UPPER_ARM, SUP_BODY_FOREARM, SUP_BODY_HAND,      SUP_BODY_HAND,
         SUP_BODY_CLAVICLE,  SUP_BODY_UPPER_ARM, SUP_BODY_FOREARM, SUP_BODY_HAND,      SUP_BODY_UPPER_LEG,
         SUP_BODY_LOWER_LEG, SUP_BODY_FOOT,      SUP_BODY_TOE,     SUP_BODY_UPPER_LEG, SUP_BODY_LOWER_LEG,
         SUP_BODY_FOOT};
     for (int i = 0; i < 21; i++)
-        CHECK_MSG(roles[i] == wanted[i], "%s is %d", names[i], (int)roles[i]);
+        CHECK_MSG(roles[i] == expected[i], "%s is %d", names[i], (int)roles[i]);
     joints.count = 18; /* without the right leg */
     CHECK_EQ(sup_body_roles(NULL, &joints, roles, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.skeleton.human");
     CHECK(strstr(error.message, "right thigh") != NULL);
 }
 
-/* A cage of bars: closed by the wrap, which keeps inside the skin and outside the bars. */
+/* A cage of bars: the wrap closes it and stays inside the skin and outside the bars. */
 TEST(wrap_closes_rings_of_bones)
 {
     const double origin[3] = {0.0, 0.0, 0.0};
@@ -78,8 +79,8 @@ TEST(wrap_closes_rings_of_bones)
     CHECK(positions != NULL && triangles != NULL && outside != NULL);
     for (int b = 0; b < BARS; b++)
         for (int32_t i = 0; i < 3 * n; i++) { /* stretched along y, around a circle */
-            double place[3] = {0.13 * cos(6.2831853 * b / BARS), 0.0, 0.13 * sin(6.2831853 * b / BARS)};
-            positions[3 * n * b + i] = (float)((i % 3 == 1 ? 6.0 : 1.0) * sphere.positions[i] + place[i % 3]);
+            double offset[3] = {0.13 * cos(6.2831853 * b / BARS), 0.0, 0.13 * sin(6.2831853 * b / BARS)};
+            positions[3 * n * b + i] = (float)((i % 3 == 1 ? 6.0 : 1.0) * sphere.positions[i] + offset[i % 3]);
         }
     for (int b = 0; b < BARS; b++)
         for (int32_t i = 0; i < 3 * t; i++)
@@ -100,17 +101,17 @@ TEST(wrap_closes_rings_of_bones)
     CHECK_OK(sup_wrap_measure(&context, wrap.vertex_count, wrap.triangle_count, wrap.triangles, &topology, &error),
              error);
     CHECK(topology.closed);
-    CHECK_EQ(topology.pieces, 1);
+    CHECK_EQ(topology.components, 1);
     CHECK_EQ(topology.genus, 0);
     CHECK(wrap.vertex_count <= 2000);
-    double *places = malloc(3 * (size_t)wrap.vertex_count * sizeof *places);
-    CHECK(places != NULL);
-    memcpy(places, wrap.positions, 3 * (size_t)wrap.vertex_count * sizeof *places);
-    sup_shape shape = {wrap.vertex_count, wrap.triangle_count, places, wrap.triangles};
-    CHECK_EQ(sup_points_outside(NULL, &skin.shape, wrap.vertex_count, places, NULL, NULL), 0);
+    double *positions_of = malloc(3 * (size_t)wrap.vertex_count * sizeof *positions_of);
+    CHECK(positions_of != NULL);
+    memcpy(positions_of, wrap.positions, 3 * (size_t)wrap.vertex_count * sizeof *positions_of);
+    sup_shape shape = {wrap.vertex_count, wrap.triangle_count, positions_of, wrap.triangles};
+    CHECK_EQ(sup_points_outside(NULL, &skin.shape, wrap.vertex_count, positions_of, NULL, NULL), 0);
     const double middle[3] = {0.0, 0.0, 0.0}; /* inside the ring, far from every bar */
     CHECK_EQ(sup_points_outside(NULL, &shape, 1, middle, NULL, NULL), 0);
-    free(places);
+    free(positions_of);
     free(positions);
     free(triangles);
     free(outside);
@@ -121,7 +122,7 @@ TEST(wrap_closes_rings_of_bones)
     shape_free(&sphere);
 }
 
-TEST(template_layers_lie_inside_each_other)
+TEST(template_layers_are_nested)
 {
     capsule_man man;
     capsule_man_create(&man, 0.045);
@@ -129,7 +130,7 @@ TEST(template_layers_lie_inside_each_other)
     sup_anatomy_report report;
     sup_error error = {0};
     man.def.sex = SUP_SEX_MALE;
-    man.def.wrap = man.parts[0].shape; /* it is closed already, and a grid over the whole man takes long */
+    man.def.wrap = man.organs[0].shape; /* already closed, and a grid over the whole man is slow */
     CHECK_OK(sup_anatomy_create(NULL, &man.def, &a, &report, &error), error);
     CHECK_EQ(a->vertex_count, man.def.skin.vertex_count);
     CHECK_EQ(report.bone_outside, 0);
@@ -158,24 +159,25 @@ TEST(template_layers_lie_inside_each_other)
         }
     }
     CHECK(thighs > 10);
-    CHECK_NEAR(thick / thighs, 0.04, 0.01); /* 65 less 25 mm, and the wrap's distance from the bone */
-    CHECK_NEAR(gap / thighs, 0.016, 0.006); /* 85 less 65 mm, less what flat triangles need to hold the muscle */
+    CHECK_NEAR(thick / thighs, 0.04, 0.01); /* 65 - 25 mm, and the distance of the wrap from the bone */
+    /* 85 - 65 mm, less the margin that flat triangles need to enclose the muscle */
+    CHECK_NEAR(gap / thighs, 0.016, 0.006);
     CHECK(excluded > 20 && excluded < a->vertex_count / 2);
     CHECK(groups[SUP_GROUP_UPPER_LEG] > 0 && groups[SUP_GROUP_LOWER_LEG] > 0 && groups[SUP_GROUP_UPPER_ARM] > 0 &&
           groups[SUP_GROUP_LOWER_ARM] > 0 && groups[SUP_GROUP_ABDOMEN] > 0 && groups[SUP_GROUP_BACK] > 0);
 
-    /* What is written is read again, byte by byte the same. */
+    /* Written data is read back byte for byte. */
     sup_bytes first = {NULL, 0}, second = {NULL, 0};
     sup_anatomy *again = NULL;
     CHECK_OK(sup_anatomy_write(NULL, a, &first, &error), error);
     CHECK_OK(sup_anatomy_read(NULL, first, &again, &error), error);
     CHECK_OK(sup_anatomy_write(NULL, again, &second, &error), error);
     CHECK(first.size == second.size && memcmp(first.data, second.data, first.size) == 0);
-    CHECK_TEXT(again->part_names[1], "muscles");
+    CHECK_TEXT(again->organ_names[1], "muscles");
     CHECK_EQ(again->sex, SUP_SEX_MALE);
     sup_anatomy_destroy(again);
     again = NULL;
-    a->triangles[4] = a->vertex_count; /* a writer that lies is found out by the reader */
+    a->triangles[4] = a->vertex_count; /* the reader detects invalid content with a valid checksum */
     sup_anatomy_bytes_free(NULL, &second);
     CHECK_OK(sup_anatomy_write(NULL, a, &second, &error), error);
     CHECK_EQ(sup_anatomy_read(NULL, second, &again, &error), SUP_ERROR_FORMAT);
@@ -195,7 +197,7 @@ static void refuse(const sup_anatomy_def *def, const char *id)
     CHECK(strlen(error.message) > 20 && a == NULL);
 }
 
-static bool stop_at_once(void *user, float fraction, const char *stage)
+static bool cancel_immediately(void *user, float fraction, const char *stage)
 {
     (void)user;
     (void)fraction;
@@ -203,7 +205,7 @@ static bool stop_at_once(void *user, float fraction, const char *stage)
     return false;
 }
 
-TEST(template_refuses_by_name)
+TEST(template_refuses_invalid_input)
 {
     capsule_man man;
     capsule_man_create(&man, 0.06);
@@ -213,7 +215,7 @@ TEST(template_refuses_by_name)
     def.joints.count = 12; /* no legs */
     refuse(&def, "anatomy.skeleton.human");
     def = man.def;
-    def.part_count = 0;
+    def.organ_count = 0;
     refuse(&def, "anatomy.bones.none");
     def = man.def;
     def.skin.triangle_count = 0;
@@ -222,13 +224,13 @@ TEST(template_refuses_by_name)
     def.skin.triangle_count -= 1;
     refuse(&def, "anatomy.skin.open");
     def = man.def;
-    def.exclude = "hips"; /* and all below it */
+    def.exclude = "hips"; /* and all its descendants */
     refuse(&def, "anatomy.excluded");
     def = man.def;
-    def.progress = stop_at_once;
+    def.progress = cancel_immediately;
     sup_anatomy *a = NULL;
     CHECK_EQ(sup_anatomy_create(NULL, &def, &a, NULL, NULL), SUP_ERROR_CANCELLED);
-    for (int32_t i = 0; i < 3 * man.parts[0].shape.vertex_count; i++)
+    for (int32_t i = 0; i < 3 * man.organs[0].shape.vertex_count; i++)
         man.detail[0][i] += i % 3 == 2 ? 0.5 : 0.0;
     refuse(&man.def, "anatomy.bones.outside");
     for (int32_t t = 0; t < man.def.skin.triangle_count; t++) {

@@ -1,4 +1,4 @@
-/* The warp of eq. 4.15: interpolation, linear precision, and what it equals. */
+/* The warp of eq. 4.15: interpolation, linear precision, and comparison with the dense system. */
 #include "anatomy/warp.h"
 #include "test.h"
 
@@ -10,20 +10,20 @@ static void random_points(sup_random *random, int32_t count, double *points)
         points[i] = 3.0 + 2.0 * sup_random_unit(random);
 }
 
-TEST(warp_carries_centres_and_is_linear)
+TEST(warp_interpolates_centres_and_reproduces_affine_maps)
 {
     sup_random random = {7};
-    double centres[3 * CENTRES], moves[3 * CENTRES], points[3 * POINTS], before[3 * POINTS];
+    double centres[3 * CENTRES], moves[3 * CENTRES], points[3 * POINTS], original[3 * POINTS];
     sup_error error = {0};
     sup_warp *warp = NULL;
     random_points(&random, CENTRES, centres);
     random_points(&random, POINTS, points);
     CHECK_OK(sup_warp_create(NULL, CENTRES, centres, &warp, &error), error);
 
-    /* An affine map of the centres is that map everywhere, also outside of them. */
+    /* An affine map of the centres is reproduced everywhere, also outside of them. */
     const double a[3][4] = {{0.2, -0.1, 0.05, 1.0}, {0.0, 0.3, 0.2, -2.0}, {-0.15, 0.02, -0.4, 0.5}};
     points[0] = 40.0;
-    memcpy(before, points, sizeof before);
+    memcpy(original, points, sizeof original);
     for (int i = 0; i < CENTRES; i++)
         for (int k = 0; k < 3; k++)
             moves[3 * i + k] =
@@ -32,11 +32,11 @@ TEST(warp_carries_centres_and_is_linear)
     sup_warp_apply(warp, POINTS, points);
     for (int i = 0; i < POINTS; i++)
         for (int k = 0; k < 3; k++) {
-            const double *p = before + 3 * i;
+            const double *p = original + 3 * i;
             CHECK_NEAR(points[3 * i + k] - p[k], a[k][0] * p[0] + a[k][1] * p[1] + a[k][2] * p[2] + a[k][3], 1e-8);
         }
 
-    /* Any displacements are met at the centres, and the second use of one factor is as good as the first. */
+    /* Arbitrary displacements are interpolated at the centres; a second use of the factor is equally accurate. */
     double moved[3 * CENTRES];
     for (int i = 0; i < 3 * CENTRES; i++)
         moves[i] = sup_random_unit(&random) - 0.5;
@@ -48,8 +48,8 @@ TEST(warp_carries_centres_and_is_linear)
     sup_warp_destroy(warp);
 }
 
-/* The printed system, (n+4) x (n+4), by elimination with pivots. */
-static void slow_warp(int32_t n, const double *centres, const double *moves, const double *at, double *value)
+/* The printed system, (n+4) x (n+4), by Gaussian elimination with pivoting. */
+static void reference_warp(int32_t n, const double *centres, const double *moves, const double *at, double *value)
 {
     enum { SIZE = 24 };
     static double m[SIZE][SIZE + 3];
@@ -95,7 +95,7 @@ static void slow_warp(int32_t n, const double *centres, const double *moves, con
     }
 }
 
-TEST(warp_equals_the_printed_system)
+TEST(warp_equals_the_dense_system_of_the_thesis)
 {
     sup_random random = {11};
     double centres[60], moves[60], points[9], expected[3];
@@ -109,7 +109,7 @@ TEST(warp_equals_the_printed_system)
     CHECK_OK(sup_warp_set(warp, moves, &error), error);
     for (int i = 0; i < 3; i++) {
         double p[3] = {points[3 * i], points[3 * i + 1], points[3 * i + 2]};
-        slow_warp(20, centres, moves, p, expected);
+        reference_warp(20, centres, moves, p, expected);
         sup_warp_apply(warp, 1, p);
         for (int k = 0; k < 3; k++)
             CHECK_NEAR(p[k] - points[3 * i + k], expected[k], 1e-9);
@@ -117,7 +117,7 @@ TEST(warp_equals_the_printed_system)
     sup_warp_destroy(warp);
 }
 
-TEST(warp_samples_far_apart_and_refuses)
+TEST(warp_sampling_spreads_and_invalid_centres_are_refused)
 {
     sup_random random = {3};
     double points[3 * CENTRES], distances[CENTRES];
@@ -125,7 +125,7 @@ TEST(warp_samples_far_apart_and_refuses)
     sup_error error = {0};
     sup_warp *warp = NULL;
     random_points(&random, CENTRES, points);
-    memcpy(points + 30, points, 30 * sizeof(double)); /* ten points twice */
+    memcpy(points + 30, points, 30 * sizeof(double)); /* ten points, each twice */
     CHECK_EQ(sup_warp_sample(CENTRES, points, CENTRES, chosen, distances), CENTRES - 10);
     CHECK_EQ(sup_warp_sample(CENTRES, points, 8, chosen, distances), 8);
     double nearest = INFINITY, farthest = 0.0;
@@ -136,7 +136,7 @@ TEST(warp_samples_far_apart_and_refuses)
         }
     for (int i = 0; i < CENTRES; i++)
         farthest = fmax(farthest, sqrt(distances[i]));
-    CHECK(nearest >= farthest); /* no point is farther from the chosen ones than these from each other */
+    CHECK(nearest >= farthest); /* no point is farther from the chosen ones than these are from each other */
 
     CHECK_EQ(sup_warp_create(NULL, CENTRES, points, &warp, &error), SUP_ERROR_DATA);
     CHECK_TEXT(error.id, "anatomy.warp.double");

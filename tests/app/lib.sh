@@ -1,10 +1,10 @@
-# lib.sh - what the tests of the program share. Source it, call the checks, end with 'finish'.
-# Every check counts as one test and names itself when it fails; a failure does not stop the others.
-# shellcheck shell=bash disable=SC2034,SC2059,SC2154 # used by its users and set by them; printf makes bytes
+# lib.sh - shared by the tests of the program. Source it, call the checks, end with 'finish'.
+# Each check is one test and prints its name when it fails; later checks still run.
+# shellcheck shell=bash disable=SC2034,SC2059,SC2154 # variables are used and set by the sourcing script; printf writes bytes
 set -u
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 assets=${SUPPLE_ASSETS:-$source_dir/../shared/assets}
-work=$(mktemp -d "${TMPDIR:-/tmp}/supple test.XXXXXX") # a space, to find unquoted paths
+work=$(mktemp -d "${TMPDIR:-/tmp}/supple test.XXXXXX") # the space finds unquoted paths
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
 
@@ -24,8 +24,8 @@ check() { # name, command...
     if "$@"; then pass; else fail "$name" "$*"; fi
 }
 
-# run EXPECTED NAME command...: runs it with stdout and stderr in $work/out and $work/err, checks the status. Sanitizers
-# must not look like one of our own statuses.
+# run EXPECTED NAME command...: runs the command with stdout and stderr in $work/out and $work/err and checks its exit
+# status. Sanitizer failures get the status 99, which supple does not use.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:exitcode=99" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}:print_stacktrace=1:exitcode=99"
 export TSAN_OPTIONS="${TSAN_OPTIONS:-}:exitcode=99" LSAN_OPTIONS="${LSAN_OPTIONS:-}:exitcode=99"
 run() {
@@ -41,26 +41,27 @@ run() {
     return 1
 }
 
-# refuse EXPECTED NAME PATTERN command...: must fail with that status and exactly one line on stderr that begins with
-# "supple: " and matches the pattern (extended, any case).
+# refuse EXPECTED NAME PATTERN command...: the command must fail with this status and print exactly one line to stderr
+# that starts with "supple: " and matches the pattern (extended regular expression, case-insensitive).
 refuse() {
     local expected=$1 name=$2 pattern=$3
     shift 3
     run "$expected" "$name" "$@" || return 1
     if [ "$(wc -l <"$work/err")" -ne 1 ] || ! grep -q '^supple: ' "$work/err"; then
-        fail "$name" "stderr is not one sentence of ours"
+        fail "$name" "stderr is not exactly one supple message"
     elif ! grep -q -i -E -- "$pattern" "$work/err"; then
-        fail "$name" "stderr does not say '$pattern'"
+        fail "$name" "stderr does not match '$pattern'"
     else
         pass
     fi
 }
 
-# The number of a key in the JSON that the last run printed (first occurrence).
+# The value of a key in the JSON output of the last run (first occurrence).
 json_number() { sed -n "s/^ *\"$1\": \(-\{0,1\}[0-9.e+-]*\),\{0,1\}\$/\1/p" "$work/out" | head -n 1; }
 
-# --- A skinned triangle with one clip, as glTF text; the tests of bad input damage it ---
-le32() { printf "\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8 & 255)))\\x$(printf %02x $(($1 >> 16 & 255)))\\x$(printf %02x $(($1 >> 24 & 255)))"; }
+# --- A skinned triangle with one clip, as glTF text; the bad input tests corrupt it ---
+le32() { printf \
+    "\\x$(printf %02x $(($1 & 255)))\\x$(printf %02x $(($1 >> 8 & 255)))\\x$(printf %02x $(($1 >> 16 & 255)))\\x$(printf %02x $(($1 >> 24 & 255)))"; }
 f32_zero='\x00\x00\x00\x00' f32_one='\x00\x00\x80\x3f' f32_nan='\x00\x00\xc0\x7f'
 
 # 180 bytes: 3 positions, 3 normals, 3 joint quadruples, 3 weight quadruples, 3 indices, 2 times, 2 rotations.
@@ -76,7 +77,7 @@ triangle_bytes() {
     printf "$o$o$o$i$o$o$i$o" # 148 to 180
 }
 
-# The variables above and $count, $root, $joints, $view, $length, $version, $buffer damage the document.
+# The variables above and $count, $root, $joints, $view, $length, $version, $buffer corrupt the document.
 triangle_gltf() {
     cat <<END
 {"asset": {"version": "${version:-2.0}"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The road of a body, without any data: an anatomy from the built-in human, a person from it, a heavier one, its motion.
+# The anatomy verbs on built-in data: template from the built-in human, fit, grow, bake.
 # test_anatomy.sh PATH_TO_SUPPLE
 supple=$1
 # shellcheck source-path=SCRIPTDIR
@@ -17,22 +17,22 @@ for none in bone_outside_muscle muscle_outside_skin inverted_fat_prisms inverted
 done
 
 run 0 "fit" "$supple" anatomy fit $skin --template human.template --fat 7.5 --muscle 15.6 -o person.glb --json
-check "fit: muscle as asked for" is_about "$(json_number muscle_kg)" 15.6 0.3
-check "fit: fat as asked for" is_about "$(json_number fat_kg)" 7.5 0.15
+check "fit: requested muscle mass" is_about "$(json_number muscle_kg)" 15.6 0.3
+check "fit: requested fat mass" is_about "$(json_number fat_kg)" 7.5 0.15
 refuse 1 "fit: a skin that is not the template's, without a composition" 'composition' \
     "$supple" anatomy fit scene:human@0.2 --template human.template --fat 9 --muscle 18 -o other.glb --quiet
-refuse 2 "fit: a template that is none" 'not a Supple anatomy file' \
+refuse 2 "fit: invalid template" 'not a Supple anatomy file' \
     "$supple" anatomy fit $skin --template person.glb -o other.glb --quiet
-check "fit: nothing left behind by refusals" [ ! -e other.glb ]
+check "fit: failures write nothing" [ ! -e other.glb ]
 
 run 0 "grow" "$supple" anatomy grow person.glb --fat +4kg --region belly=2,legs=1 -o heavier.glb --json
-before=$(json_number fat_before_kg)
+before=$(json_number fat_previous_kg)
 check "grow: fat of the file" is_about "$before" 7.5 0.15
 check "grow: 4 kg more" is_about "$(json_number fat_kg)" "$(awk -v b="$before" 'BEGIN { print b + 4 }')" 0.08
 check "grow: layers in order" [ "$(json_number crossings)$(json_number inverted)" = 00 ]
 refuse 2 "grow: no body" 'anatomy fit' "$supple" anatomy grow scene:human --fat 4 -o other.glb --quiet
-refuse 1 "grow: fat that is no number" 'fat' "$supple" anatomy grow person.glb --fat some -o other.glb --quiet
-refuse 1 "grow: a region that there is not" 'region' \
+refuse 1 "grow: fat is not a number" 'fat' "$supple" anatomy grow person.glb --fat some -o other.glb --quiet
+refuse 1 "grow: unknown region" 'region' \
     "$supple" anatomy grow person.glb --fat 4 --region ears=1 -o other.glb --quiet
 refuse 1 "grow: onto itself" 'person.glb' "$supple" anatomy grow person.glb --fat 4 -o person.glb --quiet
 

@@ -1,28 +1,29 @@
 #!/usr/bin/env bash
-# test_app.sh SUPPLE - the program from outside: words, verbs, outputs, determinism, assets.
+# test_app.sh SUPPLE - command line tests: help, usage errors, outputs, determinism, assets.
 . "$(dirname "$0")/lib.sh"
 supple=$1
 cd "$work" || exit 1
 
-# --- Words ---
+# --- Help ---
 run 0 "help" "$supple" --help
 for verb in info bake bind render compare slice measure report bench anatomy studio methods scenes; do
     check "help names $verb" grep -q "  $verb" out
 done
 run 0 "version" "$supple" --version
-check "version is the header's" grep -qx "supple $(sed -n 's/^#define SUPPLE_VERSION_[A-Z]* //p' "$source_dir/include/supple/base.h" | paste -sd.)" out
+check "version is the header's" grep \
+    -qx "supple $(sed -n 's/^#define SUPPLE_VERSION_[A-Z]* //p' "$source_dir/include/supple/base.h" | paste -sd.)" out
 refuse 1 "no verb" 'verb' "$supple"
-refuse 1 "near verb" "did you mean 'bake'" "$supple" bkae
-refuse 1 "far verb" 'info, bake' "$supple" zzzzzzzz
-refuse 1 "option before a verb" 'no option' "$supple" --jsn
+refuse 1 "misspelled verb suggests bake" "did you mean 'bake'" "$supple" bkae
+refuse 1 "unknown verb lists all verbs" 'info, bake' "$supple" zzzzzzzz
+refuse 1 "option before a verb" 'unknown option' "$supple" --jsn
 for verb in info bake bind render compare slice measure report bench anatomy studio methods scenes; do
-    if "$supple" $verb --help 2>&1 | grep -q 'makes no pictures'; then
+    if "$supple" $verb --help 2>&1 | grep -q 'no renderer'; then
         skip "$verb --help" "this build has no Embree or libpng"
         continue
     fi
     run 0 "$verb --help" "$supple" $verb --help
     check "$verb --help has a usage line" grep -q "^Usage: supple $verb" out
-    # The man page and the completion know every option that the program knows.
+    # The man page and the shell completion contain every option.
     while read -r option; do
         check "man page has $verb $option" grep -q -e "${option//-/\\\\-}" "$source_dir/docs/supple.1"
         check "completion has $verb $option" grep -q -e "$option" "$source_dir/apps/supple/supple.bash"
@@ -33,33 +34,33 @@ done
 # --- Wrong usage ---
 refuse 1 "no input" 'INPUT is missing' "$supple" bake -o x.glb
 refuse 1 "no output" '-o OUTPUT is missing' "$supple" bake scene:cylinder
-refuse 1 "two inputs" 'too many' "$supple" bake scene:cylinder scene:human -o x.glb
-refuse 1 "near option" 'did you mean --method' "$supple" bake scene:cylinder -o x.glb --methd linear
-refuse 1 "far option" 'no option' "$supple" info scene:cylinder --zzzzzz
+refuse 1 "two inputs" 'unexpected argument' "$supple" bake scene:cylinder scene:human -o x.glb
+refuse 1 "misspelled option" 'did you mean --method' "$supple" bake scene:cylinder -o x.glb --methd linear
+refuse 1 "unknown option" 'unknown option' "$supple" info scene:cylinder --zzzzzz
 refuse 1 "no value" 'needs a value' "$supple" bake scene:cylinder -o
 refuse 1 "flag with a value" 'takes no value' "$supple" bake scene:cylinder -o x.glb --quiet=yes
-refuse 1 "near method" 'did you mean linear' "$supple" bake scene:cylinder -o x.glb --method liner
-refuse 1 "far method" 'there are: ' "$supple" bake scene:cylinder -o x.glb --method zzzzzzzzz
-refuse 1 "near scene" 'did you mean scene:human' "$supple" info scene:humn
-refuse 1 "far scene" 'there are: ' "$supple" info scene:zzzzzzzz
+refuse 1 "misspelled method" 'did you mean linear' "$supple" bake scene:cylinder -o x.glb --method liner
+refuse 1 "unknown method" 'available: ' "$supple" bake scene:cylinder -o x.glb --method zzzzzzzzz
+refuse 1 "misspelled scene" 'did you mean scene:human' "$supple" info scene:humn
+refuse 1 "unknown scene" 'available: ' "$supple" info scene:zzzzzzzz
 refuse 1 "scene resolution" 'resolution' "$supple" info scene:human@zero
 refuse 1 "scene resolution too high" 'resolution' "$supple" info scene:human@21
 refuse 1 "skeleton for a scene" 'skeleton' "$supple" info scene:human --skeleton x.skel
-refuse 1 "unknown clip" 'there are: 0 ' "$supple" bake scene:cylinder -o x.glb --clip zzzzzzzz
-refuse 1 "clip index" 'there are: 0 ' "$supple" bake scene:cylinder -o x.glb --clip 99
+refuse 1 "unknown clip" 'available: 0 ' "$supple" bake scene:cylinder -o x.glb --clip zzzzzzzz
+refuse 1 "clip index" 'available: 0 ' "$supple" bake scene:cylinder -o x.glb --clip 99
 refuse 1 "fps zero" 'from 0.001' "$supple" bake scene:cylinder -o x.glb --fps 0
 refuse 1 "fps text" 'number' "$supple" bake scene:cylinder -o x.glb --fps fast
 refuse 1 "fps nan" 'number' "$supple" bake scene:cylinder -o x.glb --fps nan
-refuse 1 "threads" 'whole number' "$supple" bake scene:cylinder -o x.glb --threads -1
-refuse 1 "frames backwards" 'such as 0:59' "$supple" bake scene:cylinder -o x.glb --frames 5:2
-refuse 1 "frames text" 'such as 0:59' "$supple" bake scene:cylinder -o x.glb --frames a:b
+refuse 1 "threads" 'an integer' "$supple" bake scene:cylinder -o x.glb --threads -1
+refuse 1 "descending frame range" 'such as 0:59' "$supple" bake scene:cylinder -o x.glb --frames 5:2
+refuse 1 "non-numeric frame range" 'such as 0:59' "$supple" bake scene:cylinder -o x.glb --frames a:b
 refuse 1 "frames past the end" 'has [0-9]* frames' "$supple" bake scene:cylinder -o x.glb --frames 0:100000
-refuse 1 "ending" 'glb, .pc2' "$supple" bake scene:cylinder -o x.xyz
-refuse 1 "no ending" 'glb, .pc2' "$supple" bake scene:cylinder -o x
+refuse 1 "unknown output extension" 'glb, .pc2' "$supple" bake scene:cylinder -o x.xyz
+refuse 1 "output without extension" 'glb, .pc2' "$supple" bake scene:cylinder -o x
 refuse 1 "weights" 'did you mean heat' "$supple" bake scene:cylinder -o x.glb --weights heta
 refuse 1 "set without a value" 'such as --set' "$supple" bake scene:cylinder -o x.glb --set stiffness
 refuse 1 "set unknown" 'parameter' "$supple" bake scene:cylinder -o x.glb --set zzz=1
-refuse 1 "map alone" 'motion' "$supple" bake scene:cylinder -o x.glb --map joints.txt
+refuse 1 "--map without --motion" 'motion' "$supple" bake scene:cylinder -o x.glb --map joints.txt
 refuse 1 "clip and motion" 'not both' "$supple" bake scene:cylinder -o x.glb --clip 0 --motion x.bvh
 check "wrong usage writes nothing" test -z "$(find . -name 'x*')"
 
@@ -84,13 +85,14 @@ check "result line" grep -q -E "^a.pc2: $frames frames, [0-9,]+ vertices, [0-9.e
 check "plain lines when piped" grep -q -E '^ *[0-9]+%' out
 check "pc2 has every frame" test "$(stat -c %s a.pc2)" = $((32 + vertices * 12 * frames))
 run 0 "bake mdd" "$supple" bake --method linear scene:cylinder -o a.mdd --quiet
-check "quiet is quiet" test ! -s out -a ! -s err
+check "--quiet prints nothing" test ! -s out -a ! -s err
 check "mdd has every frame" test "$(stat -c %s a.mdd)" = $((8 + 4 * frames + vertices * 12 * frames))
 run 0 "bake obj" "$supple" bake --method linear scene:cylinder -o "sub folder.obj" --frames 0:2 --quiet
 check "obj sequence" test "$(find . -name 'sub folder*.obj' | wc -l)" -eq 3
 run 0 "frames A:B" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames 3:6 --quiet
 check "four frames" test "$(stat -c %s b.pc2)" = $((32 + vertices * 12 * 4))
-check "frames 3 to 6 are those of the whole" cmp -s -i $((32 + vertices * 12 * 3)):32 -n $((vertices * 12 * 4)) a.pc2 b.pc2
+check "frames 3 to 6 are those of the whole" cmp -s -i $((32 + vertices * 12 * 3)):32 -n $((vertices * 12 * 4)) a.pc2 \
+    b.pc2
 run 0 "first frame alone" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames 0:0 --quiet
 check "one frame" test "$(stat -c %s b.pc2)" = $((32 + vertices * 12))
 run 0 "open range" "$supple" bake --method linear scene:cylinder -o b.pc2 --frames "$((frames - 2)):" --quiet
@@ -125,13 +127,14 @@ fi
 
 # --- Info ---
 run 0 "info" "$supple" info scene:human
-for word in vertices triangles joints weights size parts clips defects; do
-    check "info tells $word" grep -q "^  $word" out
+for word in vertices triangles joints weights size primitives clips defects; do
+    check "info prints $word" grep -q "^  $word" out
 done
 run 0 "info on a written file" "$supple" info a.glb
 run 0 "info --joints" "$supple" info scene:human --joints
 run 0 "info --json" "$supple" info scene:human --json
-for key in file name vertices triangles nodes joints skins weights max_influences morph_targets unit_metres bounds parts \
+for key in file name vertices triangles nodes joints skins weights max_influences morph_targets unit_metres bounds \
+    primitives \
     clips skeleton defects offset; do
     check "JSON has $key" grep -q "\"$key\":" out
     check "man page has $key" grep -q -w "$key" "$source_dir/docs/supple.1"
@@ -141,24 +144,24 @@ if command -v node >/dev/null; then
     for verb in "info scene:human" methods scenes "bake scene:cylinder -o j.glb --frames 0:1"; do
         # shellcheck disable=SC2086 # the verb and its arguments
         run 0 "JSON of $verb" "$supple" $verb --json
-        check "JSON of $verb is JSON" node -e 'JSON.parse(require("fs").readFileSync("out", "utf8"))'
+        check "JSON of $verb parses" node -e 'JSON.parse(require("fs").readFileSync("out", "utf8"))'
     done
     run 0 "offsets" "$supple" info scene:human --json
     # shellcheck disable=SC2016 # the dollar signs are JavaScript's
     check "offsets follow one another" node -e '
         const info = JSON.parse(require("fs").readFileSync("out", "utf8"));
         let at = 0;
-        for (const part of info.parts) { if (part.offset !== at) process.exit(1); at += part.vertices; }
+        for (const p of info.primitives) { if (p.offset !== at) process.exit(1); at += p.vertices; }
         process.exit(at === info.vertices ? 0 : 1);'
 else
-    skip "JSON is JSON" "no node"
+    skip "JSON parses" "no node"
 fi
 
 # --- Standard streams ---
 run 0 "stdout closed" bash -c '"$1" info scene:cylinder >&-' _ "$supple"
 run 0 "all streams closed" bash -c '"$1" bake --method linear scene:cylinder -o closed.pc2 <&- >&- 2>&-' _ "$supple"
-check "no words in the output file" cmp -s a.pc2 closed.pc2
-run 0 "reader goes away" bash -c 'set -o pipefail; { sleep 0.2; "$1" info scene:human --json; } | true' _ "$supple"
+check "no messages in the output file" cmp -s a.pc2 closed.pc2
+run 0 "closed pipe" bash -c 'set -o pipefail; { sleep 0.2; "$1" info scene:human --json; } | true' _ "$supple"
 refuse 3 "full stdout" 'standard output' bash -c '"$1" info scene:cylinder >/dev/full' _ "$supple"
 refuse 3 "full stdout, long" 'standard output' bash -c '"$1" info scene:human --json >/dev/full' _ "$supple"
 
@@ -177,7 +180,8 @@ if [ -d "$assets" ]; then
     run 0 "mesh with a skeleton" "$supple" bake --method linear "$assets/makehuman/mh_male_average.obj" \
         --skeleton "$assets/makehuman/mh_male_average.cmu_mb.skel" -o mesh.glb --quiet
     run 0 "mesh, skeleton and .anim" "$supple" bake --method linear "$assets/fps/cylinder/cylinder.off" \
-        --skeleton "$assets/fps/cylinder/cylinder.skel" --motion "$assets/fps/cylinder/cylinder0.anim" -o anim.pc2 --quiet
+        --skeleton "$assets/fps/cylinder/cylinder.skel" --motion "$assets/fps/cylinder/cylinder0.anim" -o anim.pc2 \
+            --quiet
     run 0 "motion from a BVH file" "$supple" bake --method linear "$assets/makehuman/mh_male_average.glb" \
         --motion "$(find "$assets/bvh" -name 'cmu_*.bvh' | sort | head -n 1)" -o bvh.pc2 --frames 0:9 --json
     check "ten frames" test "$(json_number frames)" = 10

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_bad_input.sh SUPPLE - damaged and lying files, outputs that cannot be written, Ctrl-C: the right exit status, one
-# sentence, nothing half written, older output untouched.
+# test_bad_input.sh SUPPLE - corrupt and inconsistent files, unwritable outputs, Ctrl-C: correct exit status, one error
+# message, no partial output, existing output unchanged.
 . "$(dirname "$0")/lib.sh"
 supple=$1
 cd "$work" || exit 1
@@ -12,7 +12,7 @@ nothing_new() {
     if [ -z "$found" ]; then pass; else fail "$1" "left behind: $found"; fi
     rm -rf out.*
 }
-bad() { # STATUS NAME PATTERN FILE [options]: info and bake both refuse it
+bad() { # STATUS NAME PATTERN FILE [options]: info and bake both reject the file
     local status=$1 name=$2 pattern=$3 file=$4
     shift 4
     refuse "$status" "info: $name" "$pattern" "$supple" info "$file"
@@ -24,7 +24,7 @@ damage() { # NAME, variables of triangle_gltf set by the caller
     triangle_gltf >"$1.gltf"
 }
 
-# --- The undamaged one is fine, or the rest of this proves nothing ---
+# --- The uncorrupted file works ---
 triangle_gltf >good.gltf
 run 0 "good file" "$supple" bake --method linear good.gltf -o good.glb --quiet
 run 0 "good file again" "$supple" info good.glb --json
@@ -46,7 +46,7 @@ bad 2 "unknown ending" '\.glb' unknown.xyz
 cp good.gltf noending
 bad 2 "no ending" '\.glb' noending
 
-# --- Cut short and lying containers ---
+# --- Truncated and inconsistent containers ---
 size=$(stat -c %s whole.glb)
 for bytes in 1 4 11 12 19 20 40 $((size / 2)) $((size - 1)); do
     head -c $bytes whole.glb >cut.glb
@@ -71,24 +71,24 @@ bad 2 "JSON cut short" '.' open.gltf
 printf '[[[[%.0s' {1..20000} >deep.gltf
 bad 2 "deep JSON" '.' deep.gltf
 
-# --- Lying documents ---
+# --- Inconsistent documents ---
 index=07 damage index && bad 2 "index out of range" '.' index.gltf
 joint=09 damage joint && bad 2 "joint out of range" '.' joint.gltf
 count=1000000000 damage count && bad 2 "a billion vertices" '.' count.gltf
 count=-1 damage negative && bad 2 "negative count" '.' negative.gltf
 count=1e99 damage huge && bad 2 "count 1e99" '.' huge.gltf
-view=7 damage view && bad 2 "buffer view that is not there" '.' view.gltf
+view=7 damage view && bad 2 "missing buffer view" '.' view.gltf
 length=4294967295 damage length && bad 2 "4 GB buffer" '.' length.gltf
 root=1 damage self && bad 2 "node that is its own child" 'cycle|parent|tree|loop' self.gltf
-root=99 damage child && bad 2 "child that is not there" '.' child.gltf
+root=99 damage child && bad 2 "missing child" '.' child.gltf
 joints='' damage nojoints && bad 2 "skin without joints" 'joint' nojoints.gltf
-joints='1, 77' damage alien && bad 2 "joint that is no node" '.' alien.gltf
+joints='1, 77' damage alien && bad 2 "joint without a node" '.' alien.gltf
 version=9.0 damage version && bad 2 "glTF 9" 'version' version.gltf
 buffer='data:application/octet-stream;base64,!!!!' damage base64 && bad 2 "damaged base64" '.' base64.gltf
 buffer=missing.bin damage buffer && bad 2 "missing buffer file" 'missing.bin' buffer.gltf
 time=$f32_nan damage time && bad 2 "NaN key time" '.' time.gltf
 
-# A number that is no number is refused or mended by name: never NaN out, never a crash.
+# NaN is rejected, or repaired and reported as a defect: the output never contains NaN.
 position=$f32_nan damage position
 weight=$f32_nan damage weight
 for name in position weight; do
@@ -96,8 +96,8 @@ for name in position weight; do
     check "info: NaN $name is a named defect" grep -q 'non-finite' out
     "$supple" bake --method linear $name.gltf -o nan.obj --quiet 2>err
     status=$?
-    check "bake: NaN $name is mended or refused" test $status -eq 0 -o $status -eq 2
-    check "bake: no NaN comes out for NaN $name" bash -c '! cat nan_*.obj 2>/dev/null | grep -q -i nan'
+    check "bake: NaN $name is repaired or rejected" test $status -eq 0 -o $status -eq 2
+    check "bake: no NaN in the output for NaN $name" bash -c '! cat nan_*.obj 2>/dev/null | grep -q -i nan'
     rm -f nan*.obj
 done
 
@@ -114,9 +114,9 @@ nothing_new "motions, skeletons, maps"
 refuse 3 "folder that is not there" 'nowhere' "$supple" bake good.gltf -o nowhere/out.glb
 mkdir taken.glb
 refuse 3 "output is a folder" 'folder|directory' "$supple" bake good.gltf -o taken.glb
-refuse 1 "output is the input" 'output is one of the inputs' "$supple" bake good.gltf -o good.gltf
+refuse 1 "output is the input" 'output file is also an input' "$supple" bake good.gltf -o good.gltf
 cp good.glb same.glb
-refuse 1 "output is the input by another name" 'one of the inputs' "$supple" bake same.glb -o ./same.glb
+refuse 1 "output is the input by another name" 'also an input' "$supple" bake same.glb -o ./same.glb
 check "the input is untouched" cmp -s good.glb same.glb
 refuse 3 "output under a file" '.' "$supple" bake good.gltf -o good.glb/out.glb
 ln -s /dev/full device.glb
@@ -124,12 +124,12 @@ refuse 3 "output is a device" 'device' "$supple" bake good.gltf -o device.glb
 check "the device is still one" test -c /dev/full
 nothing_new "outputs"
 
-# A failed bake leaves an older output as it was.
+# A failed bake leaves an existing output unchanged.
 echo old >kept.glb
 refuse 2 "bad input over an older output" '.' "$supple" bake noise.gltf -o kept.glb
 check "older output is untouched" test "$(cat kept.glb)" = old
 
-# A full disk: a small file system where this may mount one, and a limit of file size everywhere.
+# A full disk: a file-size limit, and a small file system if mounting is permitted.
 for ending in glb pc2 mdd obj; do
     echo old >limited.$ending
     refuse 3 "file too large for the limit, .$ending" 'limited' \
@@ -162,7 +162,7 @@ template 2 "no skeleton" 'skeleton' --bones tet.obj
 template 2 "bones without triangles" 'triangles' --bones one.skel --skeleton one.skel
 template 2 "bones on the skin" 'outside the skin' --bones tet.obj --skeleton one.skel
 template 2 "no table of bones" 'JSON' --bones tet.obj --skeleton one.skel --attach one.skel
-template 2 "surface that is none" 'not a Supple anatomy file' --bones tet.obj --surface tet.obj
+template 2 "invalid surface file" 'not a Supple anatomy file' --bones tet.obj --surface tet.obj
 
 # --- Ctrl-C ---
 echo old >stopped.glb
@@ -176,7 +176,7 @@ kill -INT $child
 wait $child
 status=$?
 check "Ctrl-C ends with 3, not $status" test $status -eq 3
-check "Ctrl-C says so" grep -q 'supple: stopped.glb: Stopped' err
+check "Ctrl-C says so" grep -q 'supple: stopped.glb: Cancelled' err
 check "Ctrl-C leaves the older output" test "$(cat stopped.glb)" = old
 check "Ctrl-C leaves no temporary file" test -z "$(find . -name '*part*')"
 finish

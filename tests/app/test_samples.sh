@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_samples.sh BUILD - the samples run, and the README shows the program that was compiled.
+# test_samples.sh BUILD - the samples run, and the README contains the source of samples/bake.c.
 . "$(dirname "$0")/lib.sh"
 build=$1
 
@@ -22,7 +22,7 @@ if [ -e "$work/crowd.obj" ]; then
 else
     check "crowd: why there is none" grep -q -i -E 'gpu|cuda' "$work/out"
 fi
-run 1 "crowd of nobody" "$build/sample_crowd" "$work/crowd.obj" 0
+run 1 "crowd of 0 instances" "$build/sample_crowd" "$work/crowd.obj" 0
 
 triangle_gltf >"$work/in.gltf"
 run 0 "bake" "$build/sample_bake" "$work/in.gltf" "$work/baked.glb"

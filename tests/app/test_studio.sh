@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_studio.sh SUPPLE - the server of `supple studio`: what it gives, and all that it must not give; saved settings.
+# test_studio.sh SUPPLE - the server of `supple studio`: served files, rejected requests; saved settings.
 . "$(dirname "$0")/lib.sh"
 supple=$1
 site=$work/site
@@ -16,7 +16,7 @@ ln -s .. "$site/up"
 mkfifo "$site/pipe"
 
 refuse 2 "no page there" 'index.html' "$supple" studio --no-open --folder "$work"
-refuse 1 "a port that is none" 'port' "$supple" studio --no-open --folder "$site" --port 70000
+refuse 1 "invalid port" 'port' "$supple" studio --no-open --folder "$site" --port 70000
 
 "$supple" studio --no-open --folder "$site" >"$work/server" 2>&1 &
 server=$!
@@ -26,13 +26,13 @@ for _ in $(seq 100); do
 done
 port=$(sed -n 's|.*http://127.0.0.1:\([0-9]*\)/.*|\1|p' "$work/server")
 check "prints its address" test -n "$port"
-refuse 3 "a port that is taken" 'free one is picked' "$supple" studio --no-open --folder "$site" --port "$port"
+refuse 3 "port in use" 'use a free one' "$supple" studio --no-open --folder "$site" --port "$port"
 
 # ask 'FIRST LINE': the whole answer into $work/reply.
 ask() {
     exec 3<>"/dev/tcp/127.0.0.1/$port" || return 1
     printf '%s\r\nHost: x\r\n\r\n' "$1" >"$work/request"
-    cat "$work/request" >&3 # in one piece: the answer to a refused half would meet the other half
+    cat "$work/request" >&3 # in one write: the server may reject the first half before it reads the second
     timeout 10 cat <&3 >"$work/reply"
     exec 3>&-
 }
@@ -61,20 +61,20 @@ gives "a link out" "GET /link.txt HTTP/1.1" 404 'Not Found'
 gives "a linked folder" "GET /up/secret.txt HTTP/1.1" 404 'Not Found'
 gives "two dots" "GET /../secret.txt HTTP/1.1" 404 'Not Found'
 gives "two dots inside" "GET /assets/../../secret.txt HTTP/1.1" 404 'Not Found'
-gives "two dots in code" "GET /%2e%2e/secret.txt HTTP/1.1" 404 'Not Found'
-gives "dots and slash in code" "GET /assets%2f%2E%2E%2f..%2fsecret.txt HTTP/1.1" 404 'Not Found'
+gives "encoded .." "GET /%2e%2e/secret.txt HTTP/1.1" 404 'Not Found'
+gives "encoded ../" "GET /assets%2f%2E%2E%2f..%2fsecret.txt HTTP/1.1" 404 'Not Found'
 gives "a double slash" "GET //etc/passwd HTTP/1.1" 404 'Not Found'
 gives "no slash" "GET etc/passwd HTTP/1.1" 400 'Bad Request'
-gives "a zero in code" "GET /index.html%00.js HTTP/1.1" 400 'Bad Request'
-gives "half a code" "GET /%2 HTTP/1.1" 400 'Bad Request'
+gives "encoded NUL" "GET /index.html%00.js HTTP/1.1" 400 'Bad Request'
+gives "truncated escape" "GET /%2 HTTP/1.1" 400 'Bad Request'
 gives "a backslash" 'GET /..\secret.txt HTTP/1.1' 400 'Bad Request'
 gives "POST" "POST / HTTP/1.1" 405 'Allow: GET, HEAD'
-gives "no HTTP" "hello" 400 'Bad Request'
+gives "not HTTP" "hello" 400 'Bad Request'
 gives "a line too long" "GET /$(head -c 9000 /dev/zero | tr '\0' a) HTTP/1.1" 431 'Too Large'
 
-# A silent connection holds nobody up.
+# An idle connection does not block others.
 exec 4<>"/dev/tcp/127.0.0.1/$port"
-gives "beside a silent one" "GET / HTTP/1.1" 200 'text/html'
+gives "with an idle connection" "GET / HTTP/1.1" 200 'text/html'
 exec 4>&-
 
 if command -v ss >/dev/null; then
@@ -84,7 +84,7 @@ kill -INT "$server"
 wait "$server"
 check "ends on Ctrl-C" test $? -eq 0
 
-# What the page saves, bake reads.
+# bake reads the settings that the page saves.
 bake=("$supple" bake "scene:cylinder@0.3" -q --fps 5)
 echo '{"method": "projective", "settings": {"iterations": 3, "contact": "off"}}' >"$work/saved.json"
 echo '{"method": "projective", "settings": {"iteration": 3}}' >"$work/wrong.json"
@@ -92,9 +92,11 @@ echo '{"method": "projective", ' >"$work/cut.json"
 run 0 "bake --settings" "${bake[@]}" -o "$work/a.pc2" --settings "$work/saved.json" --set iterations=4
 run 0 "bake --set" "${bake[@]}" -o "$work/b.pc2" --method projective --set iterations=4 --set contact=off
 check "both are the same" cmp "$work/a.pc2" "$work/b.pc2"
-refuse 2 "a wrong name" 'wrong.json: .*no parameter "iteration"' "${bake[@]}" -o "$work/c.pc2" --settings "$work/wrong.json"
+refuse 2 "a wrong name" 'wrong.json: .*no parameter "iteration"' "${bake[@]}" -o "$work/c.pc2" \
+    --settings "$work/wrong.json"
 refuse 2 "cut short" 'cut.json' "${bake[@]}" -o "$work/c.pc2" --settings "$work/cut.json"
 refuse 2 "no such settings" 'none.json' "${bake[@]}" -o "$work/c.pc2" --settings "$work/none.json"
-refuse 1 "another method" 'is for projective' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" -m linear
-refuse 1 "settings and a model" 'bind it again' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" --model m.supple
+refuse 1 "another method" 'settings of projective' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" -m linear
+refuse 1 "settings and a model" 'bind again' "${bake[@]}" -o "$work/c.pc2" --settings "$work/saved.json" \
+    --model m.supple
 finish

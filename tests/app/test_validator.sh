@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_validator.sh SUPPLE - the Khronos glTF validator finds no error in any GLB that we write.
+# test_validator.sh SUPPLE - the Khronos glTF validator reports no error for the GLB files of bake and rig.
 . "$(dirname "$0")/lib.sh"
 supple=$1
 validator=$source_dir/tests/validator
@@ -19,14 +19,15 @@ rigs=0
 for input in "${inputs[@]}"; do
     name=$(basename "$input")
     for extra in "" --no-normals; do
-        # shellcheck disable=SC2086 # no word when there is none
-        run 0 "bake $name $extra" "$supple" bake --method linear "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" --fps 5 --quiet $extra
+        # shellcheck disable=SC2086 # empty for no option
+        run 0 "bake $name $extra" "$supple" bake --method linear "$input" -o "$work/glb/${name//[:@]/_}$extra.glb" \
+            --fps 5 --quiet $extra
     done
-    # What has no skeleton cannot be rigged; what can is skinned by the viewer.
+    # Inputs without a skeleton cannot be rigged.
     if "$supple" rig "$input" -o "$work/glb/${name//[:@]/_}_rig.glb" --quiet 2>/dev/null; then rigs=$((rigs + 1)); fi
 done
 check "scenes and most assets are rigged" test "$rigs" -ge 5
-# All in one go: starting node takes longer than looking at a file.
+# One node process for all files: its start is slower than a validation.
 run 0 "validate" node "$validator/validate.mjs" "$work/glb" || head -n 5 "$work/out"
 check "validated all" grep -q "^$((2 * ${#inputs[@]} + rigs)) files, 0 errors" "$work/out"
 finish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The WebAssembly package and the studio: builds them and runs their tests in Node, against the native program, and in
-# Chromium: test_web.sh SUPPLE
+# Builds the WebAssembly package and the studio; runs their tests in Node (results compared with the native program) and
+# in Chromium: test_web.sh SUPPLE
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 for need in node wasm-ld llvm-strip clang; do

@@ -12,8 +12,8 @@ static sup_character *load_asset(const char *path)
     return c;
 }
 
-/* A rigged animal: weights, bones that belong to their nodes, clips. Joints are those that move vertices;
- * leaves and helpers are nodes. */
+/* A rigged animal: weights, bones with their nodes, clips. Joints are the nodes that move vertices; leaf and helper
+ * nodes are not joints. */
 static void check_rigged(const char *path, int32_t bones, int32_t clips)
 {
     sup_character *c = load_asset(path);
@@ -35,14 +35,14 @@ static void check_rigged(const char *path, int32_t bones, int32_t clips)
             sum += c->influence_weight[k];
         weighted += sum > 0.2f && sum < 1.5f ? 1 : 0;
     }
-    CHECK(weighted > c->vertex_count * 97 / 100); /* sums are the file's own: the rig repairs them */
+    CHECK(weighted > c->vertex_count * 97 / 100); /* sums as in the file: the rig normalizes them */
     CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
     for (int32_t i = 0; i < c->clip_count; i++) {
         CHECK(c->clips[i].end > c->clips[i].start && c->clips[i].end < 60.0f);
         CHECK_EQ(sup_pose_sample(c, &c->clips[i], (double)c->clips[i].end * 0.5, pose), SUP_OK);
     }
-    /* Nodes stand in a pose of their own here, but the trunk stands as it was bound: its bones move the skin just as
-     * the node of the mesh would. */
+    /* The rest pose differs from the bind pose, but not at the torso: its bones transform the skin like the node of the
+     * mesh. */
     CHECK_EQ(sup_pose_rest(c, pose), SUP_OK);
     int32_t bound = 0;
     for (int32_t b = 0; b < c->bone_count; b++) {
@@ -55,7 +55,7 @@ static void check_rigged(const char *path, int32_t bones, int32_t clips)
         }
         bound += difference < 0.05 * size ? 1 : 0;
     }
-    CHECK_MSG(bound >= 3, "only %d bones stand as they were bound", bound);
+    CHECK_MSG(bound >= 3, "only %d bones are in the bind pose", bound);
     sup_pose_destroy(pose);
     sup_character_destroy(c);
 }
@@ -70,7 +70,7 @@ TEST(assimp_skeleton)
     check_rigged("fbx/quat_Skeleton.fbx", 12, 5);
 }
 
-/* A motion without a mesh moves another character. */
+/* An animation without a mesh is retargeted to another character. */
 TEST(assimp_motion_for_a_character)
 {
     sup_character *motion = load_asset("fbx/cmu_91_48_jumpturn_animonly.fbx");
@@ -120,7 +120,7 @@ TEST(assimp_collada)
     sup_character_destroy(c);
 }
 
-TEST(assimp_refuses)
+TEST(assimp_rejects_bad_files)
 {
     sup_load_def def = {.other = sup_read_assimp};
     sup_character *c = NULL;

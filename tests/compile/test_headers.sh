@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_headers.sh CC - every public header compiles alone, twice, as C and as C++, without a warning.
+# test_headers.sh CC - each public header compiles on its own, included twice, as C and as C++, without warnings.
 . "$(dirname "$0")/../app/lib.sh"
 cc=$1
 for header in "$source_dir"/include/supple/*.h; do

@@ -2,7 +2,8 @@
 
 #include "math/affine.h"
 
-static void add_sphere(blobs *b, int32_t blob, int32_t columns, int32_t rows, double x, double bumps, sup_random *random)
+static void add_sphere(blobs *b, int32_t blob, int32_t columns, int32_t rows, double x, double bumps,
+                       sup_random *random)
 {
     const double pi = 3.14159265358979323846;
     int32_t per = columns * rows + 2, first = blob * per;
@@ -57,7 +58,7 @@ blobs blobs_make(int32_t count, int32_t columns, int32_t rows, double spacing, d
     sup_detect_reset(&b.detect, b.state);
     b.posed = calloc(n, 12);
     b.ends = calloc((size_t)count, 24);
-    b.rows = calloc(n, sizeof *b.rows);
+    b.contacts = calloc(n, sizeof *b.contacts);
     blobs_rest(&b);
     return b;
 }
@@ -73,7 +74,7 @@ void blobs_free(blobs *b)
     free(b->segments);
     free(b->posed);
     free(b->ends);
-    free(b->rows);
+    free(b->contacts);
 }
 
 void blobs_rest(blobs *b)
@@ -92,19 +93,19 @@ void blobs_move(blobs *b, int32_t blob, sup_vec3d by, sup_vec3d axis, double ang
     for (int32_t p = 0; p < b->count; p++) {
         if (blob >= 0 && p != blob) continue;
         sup_vec3d middle = sup_v3_lerp(b->segments[p].from, b->segments[p].to, 0.5);
-        sup_affine turn =
+        sup_affine transform =
             sup_affine_from_trs(sup_v3_add(middle, by), sup_quatd_from_axis_angle(axis, angle), sup_v3(1.0, 1.0, 1.0));
         for (int32_t v = p * per; v < (p + 1) * per; v++) {
             const double *s = b->skin + 3 * (size_t)v;
-            sup_vec3d x = sup_affine_point(turn, sup_v3_sub(sup_v3(s[0], s[1], s[2]), middle));
+            sup_vec3d x = sup_affine_point(transform, sup_v3_sub(sup_v3(s[0], s[1], s[2]), middle));
             if (noise > 0.0)
                 x = sup_v3_madd(x, 2.0 * noise,
                                 sup_v3(sup_random_unit(random) - 0.5, sup_random_unit(random) - 0.5,
                                        sup_random_unit(random) - 0.5));
             sup_v3_store(b->posed + 3 * (size_t)v, x);
         }
-        sup_v3_store(b->ends + 6 * (size_t)p, sup_affine_point(turn, sup_v3_sub(b->segments[p].from, middle)));
-        sup_v3_store(b->ends + 6 * (size_t)p + 3, sup_affine_point(turn, sup_v3_sub(b->segments[p].to, middle)));
+        sup_v3_store(b->ends + 6 * (size_t)p, sup_affine_point(transform, sup_v3_sub(b->segments[p].from, middle)));
+        sup_v3_store(b->ends + 6 * (size_t)p + 3, sup_affine_point(transform, sup_v3_sub(b->segments[p].to, middle)));
     }
 }
 
@@ -113,5 +114,5 @@ int32_t blobs_step(blobs *b, const sup_tasks *tasks)
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
     sup_detect_input input = {.skin = b->posed, .skin_stride = 3, .segment_ends = b->ends, .friction = 0.5f};
-    return sup_detect_step(&context, &b->detect, b->state, &input, b->rows);
+    return sup_detect_step(&context, &b->detect, b->state, &input, b->contacts);
 }

@@ -1,5 +1,5 @@
-/* contact_fixture.h - a character with its tissue and contact detection, posed by plain linear blending: for the tests
- * and the benchmark of contact. */
+/* contact_fixture.h - a character with its tissue and contact detection, posed by linear blending: for tests and the
+ * benchmark of contact. */
 #ifndef SUP_TESTS_CONTACT_FIXTURE_H
 #define SUP_TESTS_CONTACT_FIXTURE_H
 
@@ -23,7 +23,7 @@ typedef struct contact_fixture {
     void *state;
     size_t state_size;
     float *skin, *ends; /* posed */
-    sup_contact *rows;
+    sup_contact *contacts;
 } contact_fixture;
 
 static inline void fixture_must(sup_result result, const sup_error *error)
@@ -33,7 +33,7 @@ static inline void fixture_must(sup_result result, const sup_error *error)
     exit(1);
 }
 
-/* Takes the character. */
+/* Takes ownership of the character. */
 static inline contact_fixture fixture_of(sup_character *character)
 {
     contact_fixture f = {.character = character};
@@ -50,7 +50,7 @@ static inline contact_fixture fixture_of(sup_character *character)
     sup_detect_reset(&f.detect, f.state);
     f.skin = malloc((size_t)def.vertex_count * 12);
     f.ends = malloc((size_t)def.segment_count * 24);
-    f.rows = malloc((size_t)def.vertex_count * sizeof *f.rows);
+    f.contacts = malloc((size_t)def.vertex_count * sizeof *f.contacts);
     return f;
 }
 
@@ -62,7 +62,7 @@ static inline contact_fixture fixture_scene(const char *name, double resolution)
     return fixture_of(character);
 }
 
-/* A character file, or a mesh and a skeleton; that may be NULL. */
+/* A character file, or a mesh and a skeleton; the skeleton may be NULL. */
 static inline contact_fixture fixture_load(const char *path, const char *skeleton)
 {
     sup_error error = {0};
@@ -85,10 +85,10 @@ static inline void fixture_free(contact_fixture *f)
     sup_character_destroy(f->character);
     free(f->skin);
     free(f->ends);
-    free(f->rows);
+    free(f->contacts);
 }
 
-/* Skin and bones as f->pose has them. */
+/* Skin and bones in the pose f->pose. */
 static inline void fixture_skin(contact_fixture *f)
 {
     const sup_rig *rig = f->rig;
@@ -133,7 +133,7 @@ static inline int32_t fixture_step(contact_fixture *f, const sup_tasks *tasks)
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
     sup_detect_input input = {.skin = f->skin, .skin_stride = 3, .segment_ends = f->ends};
-    return sup_detect_step(&context, &f->detect, f->state, &input, f->rows);
+    return sup_detect_step(&context, &f->detect, f->state, &input, f->contacts);
 }
 
 #endif

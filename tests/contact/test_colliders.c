@@ -1,8 +1,8 @@
-/* Things that are given: nearest points against sampling, rows, friction's motion, steadiness. */
+/* Scene colliders: nearest points against sampling, contacts, motion for friction, hysteresis. */
 #include "blobs.h"
 #include "contact/collider_contact.h"
 
-static sup_affine placed(double scale, double angle, sup_vec3d at)
+static sup_affine transform_of(double scale, double angle, sup_vec3d at)
 {
     return sup_affine_from_trs(at, sup_quatd_from_axis_angle(sup_v3(0.3, 1.0, -0.5), angle),
                                sup_v3(scale, scale, scale));
@@ -14,36 +14,36 @@ static sup_vec3d random_point(sup_random *random, double size)
                   size * (sup_random_unit(random) - 0.5));
 }
 
-TEST(capsules_and_planes_know_their_distance)
+TEST(capsule_and_plane_distances_are_exact)
 {
     sup_random random = {1};
-    sup_affine world = placed(2.5, 0.7, sup_v3(1, 2, 3));
-    sup_solid capsule = {.shape = SUP_COLLIDER_CAPSULE, .from = {-1, 0, 0}, .to = {1, 0.5, 0}, .radius = 0.4};
-    sup_solid plane = {.shape = SUP_COLLIDER_PLANE, .from = {0, 0.5, 0}, .to = {0, 3.5, 0}};
-    capsule.world = capsule.before = plane.world = plane.before = world;
+    sup_affine world = transform_of(2.5, 0.7, sup_v3(1, 2, 3));
+    sup_posed_collider capsule = {.shape = SUP_COLLIDER_CAPSULE, .from = {-1, 0, 0}, .to = {1, 0.5, 0}, .radius = 0.4};
+    sup_posed_collider plane = {.shape = SUP_COLLIDER_PLANE, .from = {0, 0.5, 0}, .to = {0, 3.5, 0}};
+    capsule.world = capsule.previous = plane.world = plane.previous = world;
     sup_vec3d a = sup_affine_point(world, capsule.from), b = sup_affine_point(world, capsule.to);
     for (int i = 0; i < 500; i++) {
         sup_vec3d p = sup_v3_add(sup_v3(1, 2, 3), random_point(&random, 8.0));
         double wanted = sup_v3_distance(p, sup_v3_lerp(a, b, sup_v3_segment_parameter(p, a, b))) - 1.0;
-        sup_solid_view view;
-        CHECK_EQ(sup_solid_look(&capsule, p, 0.0, &view), wanted < 0.0);
-        CHECK(sup_solid_look(&capsule, p, 100.0, &view));
-        CHECK_NEAR(view.height, wanted, 1e-9);
-        CHECK_NEAR(sup_v3_dot(view.normal, sup_v3_sub(p, view.point)), wanted, 1e-9);
-        CHECK(sup_v3_length(view.motion) == 0.0);
-        CHECK(sup_solid_look(&plane, p, 100.0, &view));
-        CHECK_NEAR(sup_v3_distance(p, view.point), fabs(view.height), 1e-9);
-        CHECK_NEAR(sup_v3_dot(view.normal, sup_affine_vector(world, sup_v3(0, 1, 0))), 2.5, 1e-9);
+        sup_collider_query query;
+        CHECK_EQ(sup_collider_find_nearest(&capsule, p, 0.0, &query), wanted < 0.0);
+        CHECK(sup_collider_find_nearest(&capsule, p, 100.0, &query));
+        CHECK_NEAR(query.height, wanted, 1e-9);
+        CHECK_NEAR(sup_v3_dot(query.normal, sup_v3_sub(p, query.point)), wanted, 1e-9);
+        CHECK(sup_v3_length(query.motion) == 0.0);
+        CHECK(sup_collider_find_nearest(&plane, p, 100.0, &query));
+        CHECK_NEAR(sup_v3_distance(p, query.point), fabs(query.height), 1e-9);
+        CHECK_NEAR(sup_v3_dot(query.normal, sup_affine_vector(world, sup_v3(0, 1, 0))), 2.5, 1e-9);
     }
-    sup_solid_view view; /* on the axis there is a way out as well */
-    CHECK(sup_solid_look(&capsule, sup_v3_lerp(a, b, 0.3), 0.0, &view));
-    CHECK_NEAR(view.height, -1.0, 1e-6);
-    CHECK_NEAR(sup_v3_length(view.normal), 1.0, 1e-9);
+    sup_collider_query query; /* on the axis there is a normal as well */
+    CHECK(sup_collider_find_nearest(&capsule, sup_v3_lerp(a, b, 0.3), 0.0, &query));
+    CHECK_NEAR(query.height, -1.0, 1e-6);
+    CHECK_NEAR(sup_v3_length(query.normal), 1.0, 1e-9);
     capsule.world.m[0] = NAN;
-    CHECK(!sup_solid_look(&capsule, a, 10.0, &view));
+    CHECK(!sup_collider_find_nearest(&capsule, a, 10.0, &query));
 }
 
-TEST(a_mesh_collides_like_the_sphere_that_it_is)
+TEST(mesh_of_a_sphere_collides_like_a_sphere)
 {
     blobs b = blobs_make(1, 60, 40, 3.0, 0.0, 1);
     sup_context context = sup_context_resolve(NULL);
@@ -51,18 +51,19 @@ TEST(a_mesh_collides_like_the_sphere_that_it_is)
     sup_bvh bvh;
     sup_random random = {5};
     CHECK_OK(sup_bvh_create(&context, b.posed, b.triangle_count, b.triangles, &bvh, &error), error);
-    sup_solid mesh = {.shape = SUP_COLLIDER_MESH, .mesh = &bvh, .world = placed(3.0, 1.0, sup_v3(-2, 0, 1))};
-    sup_solid sphere = {.shape = SUP_COLLIDER_CAPSULE, .radius = 1.0, .world = mesh.world};
-    mesh.before = sphere.before = mesh.world;
+    sup_posed_collider mesh = {
+        .shape = SUP_COLLIDER_MESH, .mesh = &bvh, .world = transform_of(3.0, 1.0, sup_v3(-2, 0, 1))};
+    sup_posed_collider sphere = {.shape = SUP_COLLIDER_CAPSULE, .radius = 1.0, .world = mesh.world};
+    mesh.previous = sphere.previous = mesh.world;
     int inside = 0;
     for (int i = 0; i < 400; i++) {
         sup_vec3d p = sup_v3_add(sup_v3(-2, 0, 1), random_point(&random, 8.0));
-        sup_solid_view m, s;
-        CHECK(sup_solid_look(&sphere, p, 10.0, &s));
+        sup_collider_query m, s;
+        CHECK(sup_collider_find_nearest(&sphere, p, 10.0, &s));
         if (fabs(s.height) < 0.02) continue;                      /* between sphere and polyhedron */
-        if (sup_v3_distance(p, sup_v3(-2, 0, 1)) < 0.5) continue; /* the nearest point is anywhere */
-        CHECK_EQ(sup_solid_look(&mesh, p, 0.0, &m), s.height < 0.0);
-        CHECK(sup_solid_look(&mesh, p, 10.0, &m));
+        if (sup_v3_distance(p, sup_v3(-2, 0, 1)) < 0.5) continue; /* the nearest point is ambiguous */
+        CHECK_EQ(sup_collider_find_nearest(&mesh, p, 0.0, &m), s.height < 0.0);
+        CHECK(sup_collider_find_nearest(&mesh, p, 10.0, &m));
         CHECK_NEAR(m.height, s.height, 0.02);
         CHECK_NEAR(sup_v3_dot(m.normal, s.normal), 1.0, 0.02);
         inside += s.height < 0.0;
@@ -72,36 +73,37 @@ TEST(a_mesh_collides_like_the_sphere_that_it_is)
     blobs_free(&b);
 }
 
-static int32_t collide(blobs *b, const sup_solid *solids, int32_t count, void *state, const sup_tasks *tasks)
+static int32_t collide(blobs *b, const sup_posed_collider *colliders, int32_t count, void *state,
+                       const sup_tasks *tasks)
 {
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
-    sup_touch_input input = {.solids = solids,
-                             .solid_count = count,
-                             .points = b->posed,
-                             .stride = 3,
-                             .point_count = b->vertex_count,
-                             .keep = 0.25f * b->detect.edge[0]};
-    sup_touch *touches = malloc((size_t)b->vertex_count * sizeof *touches);
-    int32_t found = sup_touch_find(&context, &input, state, touches);
+    sup_point_contact_input input = {.colliders = colliders,
+                                     .collider_count = count,
+                                     .points = b->posed,
+                                     .stride = 3,
+                                     .point_count = b->vertex_count,
+                                     .release = 0.25f * b->detect.edge[0]};
+    sup_point_contact *contacts = malloc((size_t)b->vertex_count * sizeof *contacts);
+    int32_t found = sup_point_contact_find(&context, &input, state, contacts);
     for (int32_t i = 0; i < found; i++) {
         sup_vec3d off =
-            sup_v3_sub(sup_v3_load(b->posed + 3 * (size_t)touches[i].vertex), sup_v3_load(touches[i].point));
-        CHECK_NEAR(sup_v3_dot(off, sup_v3_load(touches[i].normal)), touches[i].height, 1e-5);
+            sup_v3_sub(sup_v3_load(b->posed + 3 * (size_t)contacts[i].vertex), sup_v3_load(contacts[i].point));
+        CHECK_NEAR(sup_v3_dot(off, sup_v3_load(contacts[i].normal)), contacts[i].height, 1e-5);
     }
     for (int32_t i = 0; i < found; i++)
-        b->rows[i] = sup_collider_row(&solids[touches[i].solid], &touches[i], 0.125f, 0.5f);
-    free(touches);
+        b->contacts[i] = sup_collider_contact(&colliders[contacts[i].collider], &contacts[i], 0.125f, 0.5f);
+    free(contacts);
     return found;
 }
 
-TEST(rows_for_given_things_are_sound_and_steady)
+TEST(collider_contacts_are_valid_and_do_not_flicker)
 {
     blobs b = blobs_make(2, 30, 20, 3.0, 0.1, 1);
     sup_context context = sup_context_resolve(NULL);
-    size_t size = sup_touch_state_size(b.vertex_count);
+    size_t size = sup_point_contact_state_size(b.vertex_count);
     void *state = sup_alloc(&context.allocator, size);
-    sup_solid floor_and_sphere[2] = {
+    sup_posed_collider floor_and_sphere[2] = {
         {.shape = SUP_COLLIDER_PLANE, .from = {0, 0, -0.8}, .to = {0, 0, 0.2}, .friction = 0.7f},
         {.shape = SUP_COLLIDER_CAPSULE, .from = {3, 0, -1.2}, .to = {3, 0, -1.2}, .radius = 0.8, .friction = 0.2f}};
     sup_error error = {0};
@@ -111,27 +113,29 @@ TEST(rows_for_given_things_are_sound_and_steady)
     for (int i = 0; i < 2; i++) {
         floor_and_sphere[i].world =
             sup_affine_from_trs(sup_v3(0.1, 0, 0), sup_quatd_from_axis_angle(sup_v3(1, 0, 0), 0), sup_v3(1, 1, 1));
-        floor_and_sphere[i].before = sup_affine_identity();
+        floor_and_sphere[i].previous = sup_affine_identity();
     }
-    sup_touch_reset(b.vertex_count, state);
+    sup_point_contact_reset(b.vertex_count, state);
     int32_t count = collide(&b, floor_and_sphere, 2, state, NULL), spheres = 0;
     CHECK(count > 20 && count < b.vertex_count / 2);
     for (int32_t i = 0; i < count; i++) {
-        const sup_contact *row = &b.rows[i];
-        sup_vec3d off = sup_v3_sub(sup_v3_load(b.posed + 3 * (size_t)row->vertex), sup_v3_load(row->point));
-        CHECK(i == 0 || row->vertex > b.rows[i - 1].vertex);
-        CHECK(sup_v3_dot(off, sup_v3_load(row->normal)) < 0.0);
-        CHECK(row->corner[0] == -1 && row->corner[1] == -1 && row->corner[2] == -1 && row->offset == 0.125f);
-        CHECK_NEAR(row->motion[0], 0.1, 1e-6);
-        CHECK(row->friction == 0.2f || row->friction == 0.7f);
-        spheres += row->friction == 0.2f;
+        const sup_contact *contact = &b.contacts[i];
+        sup_vec3d off = sup_v3_sub(sup_v3_load(b.posed + 3 * (size_t)contact->vertex), sup_v3_load(contact->point));
+        CHECK(i == 0 || contact->vertex > b.contacts[i - 1].vertex);
+        CHECK(sup_v3_dot(off, sup_v3_load(contact->normal)) < 0.0);
+        CHECK(contact->corner[0] == -1 && contact->corner[1] == -1 && contact->corner[2] == -1 &&
+              contact->offset == 0.125f);
+        CHECK_NEAR(contact->motion[0], 0.1, 1e-6);
+        CHECK(contact->friction == 0.2f || contact->friction == 0.7f);
+        spheres += contact->friction == 0.2f;
     }
     CHECK(spheres > 5 && spheres < count);
-    /* Just off the floor the contacts stay; further off they end; the ones of a new thing are found anew. */
+    /* Slightly above the floor the contacts stay; further away they end; a new list of colliders starts without
+     * contacts. */
     floor_and_sphere[0].from.z = floor_and_sphere[0].to.z - 1.0;
-    int32_t floor_rows = count - spheres;
+    int32_t floor_contacts = count - spheres;
     floor_and_sphere[0].world.m[11] -= 0.05 * (double)b.detect.edge[0];
-    CHECK(collide(&b, floor_and_sphere, 2, state, &tasks) >= floor_rows);
+    CHECK(collide(&b, floor_and_sphere, 2, state, &tasks) >= floor_contacts);
     floor_and_sphere[0].world.m[11] -= 3.0;
     floor_and_sphere[1].world.m[11] -= 3.0;
     CHECK_EQ(collide(&b, floor_and_sphere, 2, state, NULL), 0);

@@ -1,4 +1,4 @@
-/* Contact in whole motions: skin that would cross does not, stands still when it is held, and goes back. */
+/* Contact in whole motions: skin does not cross itself, comes to rest when the skeleton is at rest, and returns. */
 #include "contact_fixture.h"
 #include "scene.h"
 #include "supple/deform.h"
@@ -78,8 +78,8 @@ static int32_t crossings(actor *a)
     return measure.intersections - measure.close_intersections;
 }
 
-/* Bends the arm, holds it, and straightens it. What touches is still within three quarters of a second; without contact
- * flesh swings longer. Returns the pairs that cross while it is held. */
+/* Bends the arm, holds it, and straightens it. Skin in contact comes to rest within three quarters of a second; without
+ * contact the tissue swings longer. Returns the number of crossing pairs while it is held. */
 static int32_t bend_and_hold(actor *a, double contact)
 {
     const double held = 1.5;
@@ -93,32 +93,32 @@ static int32_t bend_and_hold(actor *a, double contact)
         actor_step(a, i / 60.0, 1.0f / 60.0f);
     for (int32_t i = contact > 0.0 ? 135 : 0; i < 180; i++) {
         actor_step(a, held, 1.0f / 60.0f);
-        if (i >= 170) CHECK_MSG(farthest(a, a->last) < 1e-5, "held, it moves by %g", farthest(a, a->last));
+        if (i >= 170) CHECK_MSG(farthest(a, a->last) < 1e-5, "while held, it moves by %g", farthest(a, a->last));
     }
     int32_t pairs = crossings(a);
     for (int32_t i = (int32_t)(held * 60.0); i >= 0; i--)
         actor_step(a, i / 60.0, 1.0f / 60.0f);
-    CHECK_MSG(farthest(a, a->last) > 1e-5, "it does not wake up");
+    CHECK_MSG(farthest(a, a->last) > 1e-5, "it did not wake");
     for (int32_t i = 0; i < 180; i++)
         actor_step(a, 0.0, 1.0f / 60.0f);
-    CHECK_MSG(farthest(a, a->rest) < 1e-3, "back at rest it is off by %g", farthest(a, a->rest));
+    CHECK_MSG(farthest(a, a->rest) < 1e-3, "back in the bind pose it differs by %g", farthest(a, a->rest));
     CHECK_EQ(crossings(a), 0);
     return pairs;
 }
 
-TEST(a_bent_arm_does_not_cross_itself_and_stands_still)
+TEST(bent_arm_does_not_cross_itself_and_comes_to_rest)
 {
     actor a = actor_make("arm", 0.3, 0);
     int32_t off = bend_and_hold(&a, 0.0), on = bend_and_hold(&a, 1.0);
     CHECK(off > 50);
-    /* What is left is the index finger, whose bone goes through the thumb in this motion. */
-    CHECK_MSG(on * 5 <= off, "%d pairs of %d are left", on, off);
+    /* The rest is the index finger, whose bone passes through the thumb in this motion. */
+    CHECK_MSG(on * 5 <= off, "%d of %d pairs remain", on, off);
     actor_free(&a);
 }
 
 enum { SQUAT_FRAMES = 40 };
 
-/* Down into the squat: the pairs that cross in every fifth frame. */
+/* Down into the squat: the sum of crossing pairs over every fifth frame. */
 static int32_t squat(actor *a, double contact)
 {
     sup_error error = {0};
@@ -133,25 +133,25 @@ static int32_t squat(actor *a, double contact)
     return pairs;
 }
 
-/* The pairs that cross at the end of the squat when they are parted, or left. */
-static int32_t with_parting(actor *a, double parting)
+/* The number of crossing pairs at the end of the squat, with or without untangling. */
+static int32_t count_untangled(actor *a, double untangle)
 {
     sup_error error = {0};
-    CHECK_OK(sup_instance_set(a->instance, "untangle", parting, &error), error);
+    CHECK_OK(sup_instance_set(a->instance, "untangle", untangle, &error), error);
     actor_step(a, SQUAT_FRAMES / 30.0, 0.0f);
     return crossings(a);
 }
 
-/* Thighs on calves and belly, and creases within the skin of one bone: the gap has to be wide enough for what the shown
- * skin does between the simulated vertices. */
-TEST(a_squatting_human_does_not_cross_itself)
+/* Thighs on calves and belly, and creases within the skin of one bone: the gap has to be wide enough for the detail
+ * of the render mesh between the simulated vertices. */
+TEST(squatting_human_does_not_cross_itself)
 {
     actor a = actor_make("human", 1.0, 2);
     CHECK(strcmp(a.clip->name, "squat") == 0);
     int32_t off = squat(&a, 0.0), on = squat(&a, 1.0);
     CHECK(off > 500);
-    CHECK_MSG(on * 20 <= off, "%d pairs of %d are left", on, off);
-    int32_t left = with_parting(&a, 0.0), parted = with_parting(&a, 1.0);
-    CHECK_MSG(left > 20 && parted * 5 <= left, "%d pairs cross, %d when they are parted", left, parted);
+    CHECK_MSG(on * 20 <= off, "%d of %d pairs remain", on, off);
+    int32_t without = count_untangled(&a, 0.0), untangled = count_untangled(&a, 1.0);
+    CHECK_MSG(without > 20 && untangled * 5 <= without, "%d pairs cross, %d with untangling", without, untangled);
     actor_free(&a);
 }

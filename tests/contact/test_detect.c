@@ -1,7 +1,8 @@
-/* Detection of contact: against brute force, at rest, in slow motion, for any thread count and any input. */
+/* Contact detection: against brute force, at rest, in slow motion, for any thread count and any input. */
 #include "base/simd.h"
 #include "blobs.h"
 #include "contact_fixture.h"
+#include "contact/contact_tuning.h"
 #include "contact/detect_internal.h"
 
 /* --- Brute force in double --- */
@@ -29,19 +30,21 @@ static sup_vec3d brute_normal(const blobs *b, int32_t v)
     return sup_v3_unit_or(sum, sup_v3(0, 0, 0));
 }
 
-/* Corners of the tetrahedra: skin stands out by the gap and a little more, then the feet. To be freed. */
+/* Corners of the tetrahedra: skin offset by the reach of contact, then foot points. The caller frees them. */
 static sup_vec3d *outer_points(const blobs *b)
 {
     sup_vec3d *points = malloc(2 * (size_t)b->vertex_count * sizeof *points);
     for (int32_t i = 0; i < 2 * b->vertex_count; i++) {
         points[i] = posed_point(b, i);
-        if (i < b->vertex_count) points[i] = sup_v3_madd(points[i], 1.3 * (double)b->detect.gap[i], brute_normal(b, i));
+        if (i < b->vertex_count)
+            points[i] =
+                sup_v3_madd(points[i], (double)SUP_CONTACT_REACH * (double)b->detect.gap[i], brute_normal(b, i));
     }
     return points;
 }
 
-/* The least of the four weights of a point in a tetrahedron; -1 where that is inverted. */
-static double least_weight(const sup_vec3d *points, const int32_t *tet, sup_vec3d p)
+/* The minimum of the four barycentric weights of a point in a tetrahedron; -1 where that is inverted. */
+static double minimum_weight(const sup_vec3d *points, const int32_t *tet, sup_vec3d p)
 {
     sup_vec3d o = points[tet[0]], e[3], d = sup_v3_sub(p, o);
     for (int k = 0; k < 3; k++)
@@ -56,12 +59,13 @@ static double least_weight(const sup_vec3d *points, const int32_t *tet, sup_vec3
     return fmin(least, 1.0 - sum);
 }
 
-/* How clearly vertex v touches another blob: the best over all tetrahedra of the smallest of its margins; above 0 = it does. */
+/* How clearly vertex v is in contact with another blob: the maximum over all tetrahedra of the smallest of its
+ * margins; above 0 = it is. */
 static double brute_margin(const blobs *b, const sup_vec3d *points, int32_t v)
 {
     const sup_detect *d = &b->detect;
     sup_vec3d p = posed_point(b, v), own = brute_normal(b, v);
-    sup_vec3d flesh = sup_v3_unit_or(sup_v3_sub(p, posed_point(b, b->vertex_count + v)), sup_v3(0, 0, 0));
+    sup_vec3d bone_direction = sup_v3_unit_or(sup_v3_sub(p, posed_point(b, b->vertex_count + v)), sup_v3(0, 0, 0));
     double best = -1.0;
     for (int32_t t = 0; t < d->tet_count; t++) {
         int32_t triangle = d->tet_triangle[t];
@@ -70,36 +74,37 @@ static double brute_margin(const blobs *b, const sup_vec3d *points, int32_t v)
         for (int k = 0; k < 3; k++)
             same = same || b->feet[c[k]].segment == b->feet[v].segment;
         if (same) continue;
-        double margin = least_weight(points, d->tets + 4 * (size_t)t, p);
+        double margin = minimum_weight(points, d->tets + 4 * (size_t)t, p);
         if (margin < best) continue;
         sup_vec3d n = sup_v3_unit_or(triangle_normal(b, triangle), sup_v3(0, 0, 0));
-        margin = fmin(margin, 0.3 - fmax(sup_v3_dot(n, flesh), sup_v3_dot(n, own)));
+        margin =
+            fmin(margin, (double)SUP_CONTACT_FACING_DISTANT - fmax(sup_v3_dot(n, bone_direction), sup_v3_dot(n, own)));
         best = fmax(best, margin);
     }
     return best;
 }
 
-static void compare_with_brute_force(blobs *b, int32_t *touching)
+static void compare_with_brute_force(blobs *b, int32_t *contact_count)
 {
     sup_detect_reset(&b->detect, b->state);
     int32_t count = blobs_step(b, NULL), next = 0;
     sup_vec3d *points = outer_points(b);
     for (int32_t v = 0; v < b->vertex_count; v++) {
-        bool found = next < count && b->rows[next].vertex == v;
+        bool found = next < count && b->contacts[next].vertex == v;
         double margin = brute_margin(b, points, v);
-        bool folded = found && b->feet[b->rows[next].corner[0]].segment == b->feet[v].segment;
+        bool folded = found && b->feet[b->contacts[next].corner[0]].segment == b->feet[v].segment;
         if (margin > 1e-4 && b->detect.slack[v] == 0.0f) CHECK_MSG(found, "vertex %d was missed, margin %g", v, margin);
-        if (found && !folded) CHECK_MSG(margin > -1e-4, "vertex %d touches nothing, margin %g", v, margin);
+        if (found && !folded) CHECK_MSG(margin > -1e-4, "vertex %d has a wrong contact, margin %g", v, margin);
         next += found ? 1 : 0;
     }
     CHECK_EQ(next, count);
-    *touching += count;
+    *contact_count += count;
     free(points);
 }
 
 TEST(detection_equals_brute_force_on_random_meshes)
 {
-    int32_t touching = 0;
+    int32_t contact_count = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         blobs b = blobs_make(4, 11, 7, 3.0, 0.3, seed);
         sup_random random = {seed};
@@ -109,10 +114,10 @@ TEST(detection_equals_brute_force_on_random_meshes)
             sup_vec3d axis = sup_v3(sup_random_unit(&random), sup_random_unit(&random), sup_random_unit(&random));
             blobs_move(&b, i, by, axis, 6.0 * sup_random_unit(&random), 0.05, &random);
         }
-        compare_with_brute_force(&b, &touching);
+        compare_with_brute_force(&b, &contact_count);
         blobs_free(&b);
     }
-    CHECK(touching > 100);
+    CHECK(contact_count > 100);
 }
 
 TEST(tetrahedra_fill_the_body)
@@ -130,11 +135,11 @@ TEST(tetrahedra_fill_the_body)
     double surface = 0.0;
     for (int32_t t = 0; t < b.triangle_count; t++)
         surface += sup_v3_dot(triangle_normal(&b, t), posed_point(&b, b.triangles[3 * t])) / 6.0;
-    CHECK_NEAR(volume, surface, 0.01 * surface); /* sides of prisms that are not plane count on neither side */
+    CHECK_NEAR(volume, surface, 0.01 * surface); /* sides of prisms that are not planar leave small gaps */
     blobs_free(&b);
 }
 
-TEST(an_inverted_tetrahedron_holds_no_point)
+TEST(inverted_tetrahedron_contains_no_point)
 {
     const float points[16] = {0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}, middle[3] = {0.25f, 0.25f, 0.25f};
     const int32_t tets[12] = {0, 1, 2, 3, 0, 2, 1, 3, 0, 1, 2, 2}; /* upright, inverted, flat */
@@ -149,7 +154,7 @@ TEST(an_inverted_tetrahedron_holds_no_point)
 #endif
 }
 
-TEST(kernels_of_all_processors_agree)
+TEST(kernels_agree_on_all_processors)
 {
     blobs b = blobs_make(1, 16, 11, 3.0, 0.2, 5);
     const sup_detect_kernels *kernels[3] = {&sup_detect_kernels_base, NULL, NULL};
@@ -162,34 +167,35 @@ TEST(kernels_of_all_processors_agree)
     sup_vec3d *points = outer_points(&b);
     sup_random random = {7};
     blobs_step(&b, NULL); /* fills points and boxes */
-    float block[SUP_DETECT_CLUSTER_ROWS * SUP_DETECT_CLUSTER] = {0};
-    for (int32_t cell = 0; cell < b.detect.cell_count; cell++) {
-        int32_t first = b.detect.cell_tet_first[cell], count = b.detect.cell_tet_first[cell + 1] - first;
+    float lanes[SUP_DETECT_CLUSTER_ARRAYS * SUP_DETECT_CLUSTER] = {0};
+    for (int32_t cluster = 0; cluster < b.detect.tet_cluster_count; cluster++) {
+        int32_t first = b.detect.tet_cluster_first[cluster], count = b.detect.tet_cluster_first[cluster + 1] - first;
         for (int32_t i = 0; i < 50; i++) {
             float p[3];
             for (int k = 0; k < 3; k++) {
                 double s = sup_random_unit(&random);
-                p[k] = (float)((1.0 - s) * (double)a.cell_box[cell].lower[k] + s * (double)a.cell_box[cell].upper[k]);
+                p[k] = (float)((1.0 - s) * (double)a.tet_cluster_box[cluster].lower[k] +
+                               s * (double)a.tet_cluster_box[cluster].upper[k]);
             }
             double nearest = 1.0;
             uint64_t bits[3];
             for (int32_t t = 0; t < count; t++)
-                nearest =
-                    fmin(nearest, fabs(least_weight(points, b.detect.tets + 4 * (size_t)(first + t), sup_v3_load(p))));
+                nearest = fmin(nearest,
+                               fabs(minimum_weight(points, b.detect.tets + 4 * (size_t)(first + t), sup_v3_load(p))));
             for (int32_t kind = 0; kind < kinds; kind++) {
                 sup_detect_maps maps;
                 kernels[kind]->map(a.points, b.detect.tets + 4 * (size_t)first, count, maps);
                 bits[kind] = kernels[kind]->test(maps, count, p);
                 CHECK(nearest < 1e-4 || bits[kind] == bits[0]);
-                CHECK_EQ(kernels[kind]->meet(a.block_box[0], &a.cell_box[cell]),
-                         kernels[0]->meet(a.block_box[0], &a.cell_box[cell]));
-                CHECK_EQ(kernels[kind]->within(a.blocks, &a.cell_box[cell]),
-                         kernels[0]->within(a.blocks, &a.cell_box[cell]));
-                uint64_t block_bits[SUP_DETECT_CLUSTER] = {0};
+                CHECK_EQ(kernels[kind]->overlap(a.cluster_box[0], &a.tet_cluster_box[cluster]),
+                         kernels[0]->overlap(a.cluster_box[0], &a.tet_cluster_box[cluster]));
+                CHECK_EQ(kernels[kind]->within(a.cluster_lanes, &a.tet_cluster_box[cluster]),
+                         kernels[0]->within(a.cluster_lanes, &a.tet_cluster_box[cluster]));
+                uint64_t cluster_bits[SUP_DETECT_CLUSTER] = {0};
                 for (int k = 0; k < 3; k++)
-                    block[k * SUP_DETECT_CLUSTER + 5] = p[k];
-                CHECK_EQ(kernels[kind]->inside(maps, count, block, 1u << 5, block_bits) != 0, bits[kind] != 0);
-                CHECK(block_bits[5] == bits[kind]);
+                    lanes[k * SUP_DETECT_CLUSTER + 5] = p[k];
+                CHECK_EQ(kernels[kind]->inside(maps, count, lanes, 1u << 5, cluster_bits) != 0, bits[kind] != 0);
+                CHECK(cluster_bits[5] == bits[kind]);
             }
             CHECK(nearest < 1e-4 || __builtin_popcountll(bits[0]) <= 1 + (int)(bits[0] != 0) * 2);
             inside += bits[0] != 0;
@@ -200,12 +206,12 @@ TEST(kernels_of_all_processors_agree)
     blobs_free(&b);
 }
 
-/* Which vertices of a block face a triangle, against the same by hand in double. */
-TEST(blocks_face_triangles_on_all_processors)
+/* Which vertices of a cluster face a triangle, against a reference in double. */
+TEST(clusters_face_triangles_on_all_processors)
 {
     const sup_detect_kernels *kernels[3] = {&sup_detect_kernels_base, NULL, NULL};
     int32_t kinds = 1, facing = 0;
-    float block[SUP_DETECT_CLUSTER_ROWS * SUP_DETECT_CLUSTER];
+    float lanes[SUP_DETECT_CLUSTER_ARRAYS * SUP_DETECT_CLUSTER];
     sup_detect_faces faces;
     const float limits[2] = {0.3f, 0.6f};
     sup_random random = {11};
@@ -213,87 +219,89 @@ TEST(blocks_face_triangles_on_all_processors)
     if (sup_simd_lanes() >= 8) kernels[kinds++] = &sup_detect_kernels_avx2;
     if (sup_simd_lanes() >= 16) kernels[kinds++] = &sup_detect_kernels_avx512;
 #endif
-    for (int32_t round = 0; round < 200; round++) {
+    for (int32_t trial = 0; trial < 200; trial++) {
         uint32_t expected = 0, unsure = 0;
-        int32_t count = 1 + round % 3;
-        for (int32_t i = 0; i < SUP_COUNT(block); i++)
-            block[i] = (float)(2.0 * sup_random_unit(&random) - 1.0);
+        int32_t count = 1 + trial % 3;
+        for (int32_t i = 0; i < SUP_COUNT(lanes); i++)
+            lanes[i] = (float)(2.0 * sup_random_unit(&random) - 1.0);
         for (int32_t t = 0; t < count; t++) {
             double square = 0.0;
             for (int k = 0; k < 3; k++) {
-                faces[t][k] = round == 0 ? 0.0f : (float)(3.0 * sup_random_unit(&random) - 1.0);
+                faces[t][k] = trial == 0 ? 0.0f : (float)(3.0 * sup_random_unit(&random) - 1.0);
                 square += (double)faces[t][k] * (double)faces[t][k];
             }
             faces[t][3] = (float)sqrt(square);
             for (int32_t i = 0; i < SUP_DETECT_CLUSTER; i++) {
                 double excess = -INFINITY;
-                for (int32_t way = 0; way < 2; way++) {
+                for (int32_t limit = 0; limit < 2; limit++) {
                     double cosine = 0.0;
                     for (int k = 0; k < 3; k++)
-                        cosine += (double)faces[t][k] * (double)block[(3 + 3 * way + k) * SUP_DETECT_CLUSTER + i];
-                    excess = fmax(excess, cosine - (double)limits[way] * sqrt(square));
+                        cosine += (double)faces[t][k] * (double)lanes[(3 + 3 * limit + k) * SUP_DETECT_CLUSTER + i];
+                    excess = fmax(excess, cosine - (double)limits[limit] * sqrt(square));
                 }
                 expected |= (uint32_t)(excess <= 0.0) << i;
-                unsure |= (uint32_t)(round > 0 && fabs(excess) < 1e-5) << i;
+                unsure |= (uint32_t)(trial > 0 && fabs(excess) < 1e-5) << i;
             }
         }
         for (int32_t kind = 0; kind < kinds; kind++)
-            CHECK_EQ(kernels[kind]->face(block, ~unsure & 0xbfff, faces, count, limits), expected & ~unsure & 0xbfff);
+            CHECK_EQ(kernels[kind]->face(lanes, ~unsure & 0xbfff, faces, count, limits), expected & ~unsure & 0xbfff);
         facing += __builtin_popcount(expected);
     }
     CHECK(facing > 200 && facing < 200 * SUP_DETECT_CLUSTER);
 }
 
-/* --- Rows --- */
+/* --- Contacts --- */
 
-static void check_rows(const sup_detect *d, const float *skin, const sup_contact *rows, int32_t count)
+static void check_contacts(const sup_detect *d, const float *skin, const sup_contact *contacts, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
-        const sup_contact *row = &rows[i];
-        sup_vec3d n = sup_v3_load(row->normal), off = sup_v3_load(skin + 3 * (size_t)row->vertex);
+        const sup_contact *contact = &contacts[i];
+        sup_vec3d n = sup_v3_load(contact->normal), off = sup_v3_load(skin + 3 * (size_t)contact->vertex);
         double sum = 0.0, gap = 0.0;
-        CHECK(i == 0 || row->vertex > rows[i - 1].vertex);
+        CHECK(i == 0 || contact->vertex > contacts[i - 1].vertex);
         CHECK_NEAR(sup_v3_length(n), 1.0, 1e-5);
         for (int k = 0; k < 3; k++) {
-            CHECK(row->corner[k] >= 0 && row->corner[k] < d->vertex_count && row->corner[k] != row->vertex);
-            CHECK(row->weight[k] >= 0.0f);
-            CHECK(row->point[k] == 0.0f && row->motion[k] == 0.0f);
-            sum += (double)row->weight[k];
-            off = sup_v3_madd(off, -(double)row->weight[k], sup_v3_load(skin + 3 * (size_t)row->corner[k]));
-            gap = fmax(gap, (double)d->gap[row->corner[k]]);
+            CHECK(contact->corner[k] >= 0 && contact->corner[k] < d->vertex_count &&
+                  contact->corner[k] != contact->vertex);
+            CHECK(contact->weight[k] >= 0.0f);
+            CHECK(contact->point[k] == 0.0f && contact->motion[k] == 0.0f);
+            sum += (double)contact->weight[k];
+            off = sup_v3_madd(off, -(double)contact->weight[k], sup_v3_load(skin + 3 * (size_t)contact->corner[k]));
+            gap = fmax(gap, (double)d->gap[contact->corner[k]]);
         }
         CHECK_NEAR(sum, 1.0, 1e-5);
-        CHECK((double)row->offset <= gap);
+        CHECK((double)contact->offset <= gap);
         CHECK(sup_v3_dot(n, off) < 1.8 * gap);
-        CHECK((double)row->offset - sup_v3_dot(n, off) < 1.001 * gap); /* never a push of more than a step's worth */
-        CHECK(row->press > 0.0f && row->press <= 1.0f && row->damping >= 0.0f && row->limit > 0.0f);
+        CHECK((double)contact->offset - sup_v3_dot(n, off) <
+              1.001 * gap); /* no push of more than one timestep allows */
+        CHECK(contact->press > 0.0f && contact->press <= 1.0f && contact->damping >= 0.0f && contact->limit > 0.0f);
     }
 }
 
-TEST(rows_point_out_of_the_body_to_the_nearest_triangle)
+TEST(contacts_point_out_of_the_body_to_the_nearest_triangle)
 {
     blobs b = blobs_make(2, 40, 25, 3.0, 0.0, 1);
     blobs_move(&b, 1, sup_v3(-1.2, 0.1, 0.2), sup_v3(0, 0, 1), 0.3, 0.0, NULL);
     int32_t count = blobs_step(&b, NULL);
     CHECK(count > 40);
-    check_rows(&b.detect, b.posed, b.rows, count);
+    check_contacts(&b.detect, b.posed, b.contacts, count);
     for (int32_t i = 0; i < count; i++) {
-        const sup_contact *row = &b.rows[i];
-        sup_vec3d p = posed_point(&b, row->vertex), q = sup_v3(0, 0, 0);
-        int32_t other = b.feet[row->corner[0]].segment;
+        const sup_contact *contact = &b.contacts[i];
+        sup_vec3d p = posed_point(&b, contact->vertex), q = sup_v3(0, 0, 0);
+        int32_t other = b.feet[contact->corner[0]].segment;
         for (int k = 0; k < 3; k++)
-            q = sup_v3_madd(q, (double)row->weight[k], posed_point(&b, row->corner[k]));
-        /* The nearest point of a sphere is straight out from its middle. */
+            q = sup_v3_madd(q, (double)contact->weight[k], posed_point(&b, contact->corner[k]));
+        /* The nearest point of a sphere is radially outward from its centre. */
         sup_vec3d middle =
             sup_v3_scale(sup_v3_add(sup_v3_load(b.ends + 6 * other), sup_v3_load(b.ends + 6 * other + 3)), 0.5);
         double depth = 1.0 - sup_v3_distance(p, middle);
         CHECK_NEAR(sup_v3_distance(p, q), fabs(depth), 0.03);
-        CHECK(row->friction == 0.5f);
+        CHECK(contact->friction == 0.5f);
     }
     blobs_free(&b);
 }
 
-TEST(rows_are_the_same_for_any_thread_count)
+TEST(contacts_are_the_same_for_any_thread_count)
 {
     blobs one = blobs_make(4, 30, 20, 3.0, 0.2, 9), many = blobs_make(4, 30, 20, 3.0, 0.2, 9);
     for (int32_t threads = 2; threads <= 5; threads += 3) {
@@ -311,7 +319,7 @@ TEST(rows_are_the_same_for_any_thread_count)
             }
             int32_t count = blobs_step(&one, NULL);
             CHECK_EQ(blobs_step(&many, &tasks), count);
-            CHECK(memcmp(one.rows, many.rows, (size_t)count * sizeof *one.rows) == 0);
+            CHECK(memcmp(one.contacts, many.contacts, (size_t)count * sizeof *one.contacts) == 0);
             CHECK(step < 19 || count > 50);
         }
         sup_thread_pool_destroy(pool);
@@ -322,24 +330,24 @@ TEST(rows_are_the_same_for_any_thread_count)
 
 /* --- Rest --- */
 
-/* n . d of a row, and how many of the rows push. */
-static double row_height(const blobs *b, const sup_contact *row)
+/* n . d of a contact. */
+static double contact_height(const blobs *b, const sup_contact *contact)
 {
-    sup_vec3d off = posed_point(b, row->vertex);
+    sup_vec3d off = posed_point(b, contact->vertex);
     for (int c = 0; c < 3; c++)
-        off = sup_v3_madd(off, -(double)row->weight[c], posed_point(b, row->corner[c]));
-    return sup_v3_dot(sup_v3_load(row->normal), off);
+        off = sup_v3_madd(off, -(double)contact->weight[c], posed_point(b, contact->corner[c]));
+    return sup_v3_dot(sup_v3_load(contact->normal), off);
 }
 
 static int32_t count_pushing(const blobs *b, int32_t count)
 {
     int32_t pushing = 0;
     for (int32_t i = 0; i < count; i++)
-        pushing += row_height(b, &b->rows[i]) < (double)b->rows[i].offset;
+        pushing += contact_height(b, &b->contacts[i]) < (double)b->contacts[i].offset;
     return pushing;
 }
 
-TEST(parts_that_touch_in_the_bind_pose_are_left_alone)
+TEST(contact_in_the_bind_pose_does_not_push)
 {
     blobs b = blobs_make(3, 30, 20, 1.7, 0.0, 2);
     int32_t slack = 0;
@@ -347,32 +355,32 @@ TEST(parts_that_touch_in_the_bind_pose_are_left_alone)
         slack += b.detect.slack[v] > 0.0f;
     CHECK(slack > 20);
     CHECK_EQ(count_pushing(&b, blobs_step(&b, NULL)), 0);
-    blobs_move(&b, 2, sup_v3(-0.1, 0, 0), sup_v3(0, 0, 1), 0.0, 0.0, NULL); /* deeper than at rest: now it counts */
+    blobs_move(&b, 2, sup_v3(-0.1, 0, 0), sup_v3(0, 0, 1), 0.0, 0.0, NULL); /* deeper than at rest: now it pushes */
     int32_t count = blobs_step(&b, NULL);
     for (int32_t i = 0; i < count; i++) {
-        const sup_contact *row = &b.rows[i];
-        double height = row_height(&b, row);
-        CHECK_MSG(height > (double)row->offset - 0.15, "vertex %d of blob %d at %g, slack %g", row->vertex,
-                  b.feet[row->vertex].segment, height, (double)row->offset); /* no more than what was added */
+        const sup_contact *contact = &b.contacts[i];
+        double height = contact_height(&b, contact);
+        CHECK_MSG(height > (double)contact->offset - 0.15, "vertex %d of blob %d at %g, slack %g", contact->vertex,
+                  b.feet[contact->vertex].segment, height, (double)contact->offset); /* no more than what was added */
     }
     CHECK(count_pushing(&b, count) > 10);
     blobs_free(&b);
 }
 
-TEST(built_in_characters_touch_nothing_at_rest)
+TEST(built_in_characters_have_no_contact_at_rest)
 {
     for (int32_t i = 0; i < sup_scene_count(); i++) {
         contact_fixture f = fixture_scene(sup_scene_at(i).name, 0.25);
         fixture_rest(&f);
-        CHECK_MSG(fixture_step(&f, NULL) == 0, "%s touches itself", sup_scene_at(i).name);
+        CHECK_MSG(fixture_step(&f, NULL) == 0, "%s has contacts", sup_scene_at(i).name);
         fixture_free(&f);
     }
 }
 
-/* --- Steadiness --- */
+/* --- Hysteresis --- */
 
 /* One vertex of blob 1 as the tip of a spike, over blob 0 at a height in mean edges, `angle` away from the middle. */
-static void place_tip(blobs *b, int32_t tip, double angle, double height)
+static void move_tip(blobs *b, int32_t tip, double angle, double height)
 {
     double r = 1.0 + height * (double)b->detect.edge[0];
     sup_v3_store(b->posed + 3 * (size_t)tip, sup_v3(r * cos(angle), r * sin(angle) * 0.8, r * sin(angle) * 0.6));
@@ -386,73 +394,73 @@ static int32_t tip_vertex(const blobs *b)
     return tip;
 }
 
-/* A step, and the row of the tip; NULL for none. Skin below may touch the sides of the spike. */
-static const sup_contact *tip_row(blobs *b, int32_t tip)
+/* A timestep, and the contact of the tip; NULL for none. Skin below may collide with the sides of the spike. */
+static const sup_contact *tip_contact(blobs *b, int32_t tip)
 {
     int32_t count = blobs_step(b, NULL);
     for (int32_t i = 0; i < count; i++)
-        if (b->rows[i].vertex == tip) return &b->rows[i];
+        if (b->contacts[i].vertex == tip) return &b->contacts[i];
     return NULL;
 }
 
-TEST(a_resting_contact_does_not_flicker)
+TEST(resting_contact_does_not_flicker)
 {
     blobs b = blobs_make(2, 40, 25, 3.0, 0.0, 4);
     int32_t tip = tip_vertex(&b);
     const int32_t *pair = sup_detect_pairs(&b.detect, b.state);
-    place_tip(&b, tip, 0.02, 0.0);
-    const sup_contact *row = tip_row(&b, tip);
-    CHECK(row != NULL);
-    if (row == NULL) return;
-    double gap = (double)b.detect.gap[row->corner[0]] / (double)b.detect.edge[0];
-    place_tip(&b, tip, 0.02, 3.0 * gap);
-    CHECK(tip_row(&b, tip) == NULL);
-    place_tip(&b, tip, 0.02, 1.5 * gap);
-    CHECK(tip_row(&b, tip) == NULL); /* near is not in */
-    place_tip(&b, tip, 0.02, 1.1 * gap);
-    CHECK(tip_row(&b, tip) != NULL);
-    for (int32_t step = 0; step < 50; step++) { /* as a solver leaves it: about the gap, trembling */
-        place_tip(&b, tip, 0.02, (step % 2 == 0 ? 1.5 : 0.5) * gap);
-        CHECK(tip_row(&b, tip) != NULL);
+    move_tip(&b, tip, 0.02, 0.0);
+    const sup_contact *contact = tip_contact(&b, tip);
+    CHECK(contact != NULL);
+    if (contact == NULL) return;
+    double gap = (double)b.detect.gap[contact->corner[0]] / (double)b.detect.edge[0];
+    move_tip(&b, tip, 0.02, 3.0 * gap);
+    CHECK(tip_contact(&b, tip) == NULL);
+    move_tip(&b, tip, 0.02, 1.5 * gap);
+    CHECK(tip_contact(&b, tip) == NULL); /* near, but no pair yet */
+    move_tip(&b, tip, 0.02, 1.1 * gap);
+    CHECK(tip_contact(&b, tip) != NULL);
+    for (int32_t step = 0; step < 50; step++) { /* as after a solver: oscillating around the gap */
+        move_tip(&b, tip, 0.02, (step % 2 == 0 ? 1.5 : 0.5) * gap);
+        CHECK(tip_contact(&b, tip) != NULL);
     }
-    place_tip(&b, tip, 0.02, 2.2 * gap); /* lifted off */
-    CHECK(tip_row(&b, tip) == NULL);
+    move_tip(&b, tip, 0.02, 2.2 * gap); /* lifted off */
+    CHECK(tip_contact(&b, tip) == NULL);
     CHECK_EQ(pair[tip], -1);
     blobs_free(&b);
 }
 
-TEST(a_contact_slides_over_the_skin)
+TEST(contact_slides_over_the_skin)
 {
     blobs b = blobs_make(2, 40, 25, 3.0, 0.0, 4);
     int32_t tip = tip_vertex(&b), triangles = 0, last = -1;
     double edge = (double)b.detect.edge[0];
-    place_tip(&b, tip, -0.6, -0.3);
-    CHECK(tip_row(&b, tip) != NULL);
+    move_tip(&b, tip, -0.6, -0.3);
+    CHECK(tip_contact(&b, tip) != NULL);
     for (double angle = -0.6; angle < 0.6; angle += 0.4 * edge) {
-        place_tip(&b, tip, angle, 0.1);
-        const sup_contact *row = tip_row(&b, tip);
-        CHECK_MSG(row != NULL, "lost at %g", angle);
-        if (row == NULL) break;
+        move_tip(&b, tip, angle, 0.1);
+        const sup_contact *contact = tip_contact(&b, tip);
+        CHECK_MSG(contact != NULL, "lost at %g", angle);
+        if (contact == NULL) break;
         int32_t triangle = sup_detect_pairs(&b.detect, b.state)[tip];
         triangles += triangle != last;
         last = triangle;
         sup_vec3d q = sup_v3(0, 0, 0);
         for (int k = 0; k < 3; k++)
-            q = sup_v3_madd(q, (double)row->weight[k], posed_point(&b, row->corner[k]));
+            q = sup_v3_madd(q, (double)contact->weight[k], posed_point(&b, contact->corner[k]));
         CHECK(sup_v3_distance(q, posed_point(&b, tip)) < 0.3 * edge);
     }
     CHECK(triangles > 8);
     blobs_free(&b);
 }
 
-TEST(over_a_slow_motion_each_contact_comes_once_and_goes_once)
+TEST(slow_motion_begins_and_ends_each_contact_once)
 {
     blobs b = blobs_make(2, 40, 25, 3.0, 0.0, 4);
-    int32_t *switches = calloc((size_t)b.vertex_count, sizeof *switches), touched = 0, much = 0, jumps = 0;
+    int32_t *switches = calloc((size_t)b.vertex_count, sizeof *switches), in_contact = 0, flickering = 0, jumps = 0;
     unsigned char *on = calloc((size_t)b.vertex_count, 1);
     int32_t *last = malloc((size_t)b.vertex_count * sizeof *last);
     memset(last, 0xff, (size_t)b.vertex_count * sizeof *last);
-    for (int32_t step = 0; step <= 400; step++) { /* in and out again, turning */
+    for (int32_t step = 0; step <= 400; step++) { /* in and out again, rotating */
         double s = step / 400.0, depth = 1.2 * sin(3.14159265 * s);
         blobs_move(&b, 1, sup_v3(-0.7 - depth * 0.6, 0, 0), sup_v3(0, 0, 1), 0.5 * s, 0.0, NULL);
         blobs_step(&b, NULL);
@@ -460,7 +468,8 @@ TEST(over_a_slow_motion_each_contact_comes_once_and_goes_once)
         for (int32_t v = 0; v < b.vertex_count; v++) {
             switches[v] += (pair[v] >= 0) != on[v];
             on[v] = pair[v] >= 0;
-            if (pair[v] >= 0 && last[v] >= 0 && pair[v] != last[v]) { /* slides to a neighbour, or one further */
+            if (pair[v] >= 0 && last[v] >= 0 &&
+                pair[v] != last[v]) { /* slides to an adjacent triangle, or one further */
                 bool near = false;
                 for (int i = 0; i < 3; i++)
                     for (int j = 0; j < 3; j++)
@@ -471,11 +480,11 @@ TEST(over_a_slow_motion_each_contact_comes_once_and_goes_once)
         }
     }
     for (int32_t v = 0; v < b.vertex_count; v++) {
-        touched += switches[v] > 0;
-        much += switches[v] > 2;
+        in_contact += switches[v] > 0;
+        flickering += switches[v] > 2;
     }
-    CHECK(touched > 100);
-    CHECK_EQ(much, 0);
+    CHECK(in_contact > 100);
+    CHECK_EQ(flickering, 0);
     CHECK_MSG(jumps <= 2, "%d pairs jumped", jumps);
     free(switches);
     free(on);
@@ -483,21 +492,21 @@ TEST(over_a_slow_motion_each_contact_comes_once_and_goes_once)
     blobs_free(&b);
 }
 
-TEST(the_motions_of_the_human_give_sound_rows)
+TEST(motions_of_the_human_give_valid_contacts)
 {
     contact_fixture f = fixture_scene("human", 0.2);
-    int32_t most = 0;
+    int32_t maximum = 0;
     for (int32_t c = 0; c < f.character->clip_count; c++) {
         const sup_clip *clip = &f.character->clips[c];
         sup_detect_reset(&f.detect, f.state);
         for (int32_t i = 0; i <= 30; i++) {
             fixture_clip(&f, clip, (double)clip->start + (double)(clip->end - clip->start) * i / 30.0);
             int32_t count = fixture_step(&f, NULL);
-            check_rows(&f.detect, f.skin, f.rows, count);
-            most = count > most ? count : most;
+            check_contacts(&f.detect, f.skin, f.contacts, count);
+            maximum = count > maximum ? count : maximum;
         }
     }
-    CHECK(most > 20);
+    CHECK(maximum > 20);
     fixture_free(&f);
 }
 
@@ -529,16 +538,16 @@ TEST(contact_does_not_depend_on_the_unit)
         c.detect = scaled;
         CHECK_EQ(blobs_step(&c, NULL), count);
         for (int32_t i = 0; i < count; i++) {
-            CHECK_EQ(c.rows[i].vertex, b.rows[i].vertex);
-            CHECK(memcmp(c.rows[i].corner, b.rows[i].corner, sizeof b.rows[i].corner) == 0);
-            CHECK(memcmp(c.rows[i].weight, b.rows[i].weight, sizeof b.rows[i].weight) == 0);
+            CHECK_EQ(c.contacts[i].vertex, b.contacts[i].vertex);
+            CHECK(memcmp(c.contacts[i].corner, b.contacts[i].corner, sizeof b.contacts[i].corner) == 0);
+            CHECK(memcmp(c.contacts[i].weight, b.contacts[i].weight, sizeof b.contacts[i].weight) == 0);
         }
         blobs_free(&c);
     }
     blobs_free(&b);
 }
 
-TEST(inverted_bodies_touch_nothing)
+TEST(inverted_bodies_have_no_contact)
 {
     blobs b = blobs_make(2, 20, 13, 3.0, 0.0, 6);
     blobs_move(&b, 1, sup_v3(-1.5, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
@@ -550,29 +559,29 @@ TEST(inverted_bodies_touch_nothing)
     blobs_free(&b);
 }
 
-TEST(numbers_that_are_not_finite_touch_nothing)
+TEST(positions_that_are_not_finite_have_no_contact)
 {
     blobs b = blobs_make(2, 20, 13, 3.0, 0.0, 6);
     const float bad[3] = {NAN, INFINITY, -INFINITY};
-    for (int32_t round = 0; round < 6; round++) {
+    for (int32_t trial = 0; trial < 6; trial++) {
         blobs_rest(&b);
         blobs_move(&b, 1, sup_v3(-1.5, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
         sup_detect_reset(&b.detect, b.state);
-        CHECK(blobs_step(&b, NULL) > 0); /* pairs that the bad numbers then meet */
-        for (int32_t i = round; i < 3 * b.vertex_count; i += 7 + 40 * round)
-            b.posed[i] = bad[round % 3];
-        if (round == 5) b.ends[4] = NAN;
+        CHECK(blobs_step(&b, NULL) > 0); /* pairs that exist when the bad numbers come */
+        for (int32_t i = trial; i < 3 * b.vertex_count; i += 7 + 40 * trial)
+            b.posed[i] = bad[trial % 3];
+        if (trial == 5) b.ends[4] = NAN;
         int32_t count = blobs_step(&b, NULL);
         for (int32_t i = 0; i < count; i++)
             for (int k = 0; k < 3; k++) {
-                CHECK(isfinite(b.rows[i].normal[k]) && isfinite(b.rows[i].weight[k]));
-                CHECK(isfinite(b.posed[3 * (size_t)b.rows[i].vertex + (size_t)k]));
+                CHECK(isfinite(b.contacts[i].normal[k]) && isfinite(b.contacts[i].weight[k]));
+                CHECK(isfinite(b.posed[3 * (size_t)b.contacts[i].vertex + (size_t)k]));
             }
     }
     blobs_free(&b);
 }
 
-TEST(a_teleport_ends_pairs)
+TEST(teleport_ends_pairs)
 {
     blobs b = blobs_make(2, 20, 13, 3.0, 0.0, 6);
     blobs_move(&b, 1, sup_v3(-1.5, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
@@ -582,31 +591,31 @@ TEST(a_teleport_ends_pairs)
     blobs_free(&b);
 }
 
-static int32_t rows_of_blob(const blobs *b, int32_t count, int32_t blob)
+static int32_t contacts_of_blob(const blobs *b, int32_t count, int32_t blob)
 {
-    int32_t rows = 0;
+    int32_t contacts = 0;
     for (int32_t i = 0; i < count; i++)
-        rows += b->feet[b->rows[i].vertex].segment == blob || b->feet[b->rows[i].corner[0]].segment == blob;
-    return rows;
+        contacts += b->feet[b->contacts[i].vertex].segment == blob || b->feet[b->contacts[i].corner[0]].segment == blob;
+    return contacts;
 }
 
-TEST(skin_that_would_be_apart_is_let_go)
+TEST(separated_segments_are_released)
 {
     blobs b = blobs_make(3, 20, 13, 3.0, 0.0, 6);
     const int32_t *pair = sup_detect_pairs(&b.detect, b.state);
     sup_detect_input input = {.skin = b.posed, .skin_stride = 3, .segment_ends = b.ends};
     sup_context context = sup_context_resolve(NULL);
     blobs_move(&b, 2, sup_v3(-1.2, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
-    sup_detect_apart(&context, &b.detect, b.state, &input); /* as carried: the last two touch */
+    sup_detect_find_separated(&context, &b.detect, b.state, &input); /* as moved by the joints: the last two collide */
     for (int32_t v = 0; v < b.vertex_count; v++)
         CHECK_EQ(pair[v], -1);
-    blobs_move(&b, 0, sup_v3(1.2, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL); /* as it is: all three */
-    int32_t all = blobs_step(&b, NULL), held = rows_of_blob(&b, all, 0);
+    blobs_move(&b, 0, sup_v3(1.2, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL); /* current positions: all three collide */
+    int32_t all = blobs_step(&b, NULL), held = contacts_of_blob(&b, all, 0);
     CHECK(held > 10 && all > held + 10);
-    input.let_go = true;
-    int32_t left = sup_detect_step(&context, &b.detect, b.state, &input, b.rows);
-    CHECK_EQ(left, all - held);
-    CHECK_EQ(rows_of_blob(&b, left, 0), 0);
+    input.release_separated = true;
+    int32_t remaining = sup_detect_step(&context, &b.detect, b.state, &input, b.contacts);
+    CHECK_EQ(remaining, all - held);
+    CHECK_EQ(contacts_of_blob(&b, remaining, 0), 0);
     for (int32_t v = 0; v < b.vertex_count / 3; v++)
         CHECK_EQ(pair[v], -1);
     CHECK_EQ(blobs_step(&b, NULL), all); /* and found again */
@@ -631,7 +640,7 @@ static sup_result no_step(const sup_step_input *input, void *state, const sup_sk
     return SUP_OK;
 }
 
-TEST(a_model_block_gives_the_same_rows_and_refuses_damage)
+TEST(model_block_gives_the_same_contacts_and_refuses_damage)
 {
     contact_fixture f = fixture_scene("arm", 0.2);
     const sup_method method = {
@@ -644,21 +653,31 @@ TEST(a_model_block_gives_the_same_rows_and_refuses_damage)
     CHECK_OK(sup_detect_view(model, &view, &error), error);
     fixture_clip(&f, &f.character->clips[0], 0.5 * (double)(f.character->clips[0].start + f.character->clips[0].end));
     int32_t count = fixture_step(&f, NULL);
-    sup_contact *rows = malloc((size_t)f.detect.vertex_count * sizeof *rows);
-    memcpy(rows, f.rows, (size_t)count * sizeof *rows);
+    sup_contact *contacts = malloc((size_t)f.detect.vertex_count * sizeof *contacts);
+    memcpy(contacts, f.contacts, (size_t)count * sizeof *contacts);
     sup_detect made = f.detect;
     f.detect = view;
     sup_detect_reset(&f.detect, f.state);
     CHECK_EQ(fixture_step(&f, NULL), count);
-    CHECK(memcmp(rows, f.rows, (size_t)count * sizeof *rows) == 0);
+    CHECK(memcmp(contacts, f.contacts, (size_t)count * sizeof *contacts) == 0);
     f.detect = made;
-    static const char *const names[] = {"contact.sizes",          "contact.foot_segment",   "contact.triangles",
-                                        "contact.beside",         "contact.fan_first",    "contact.fan",
-                                        "contact.ring_first",     "contact.ring",         "contact.block_vertex",
-                                        "contact.cell_tet_first", "contact.cell_point",   "contact.cell_point_first",
-                                        "contact.tets",           "contact.tet_triangle", "contact.folds"};
+    static const char *const names[] = {"contact.sizes",
+                                        "contact.foot_segment",
+                                        "contact.triangles",
+                                        "contact.adjacent",
+                                        "contact.fan_first",
+                                        "contact.fan",
+                                        "contact.ring_first",
+                                        "contact.ring",
+                                        "contact.vertex_clusters",
+                                        "contact.tet_cluster_first",
+                                        "contact.tet_cluster_points",
+                                        "contact.tet_cluster_point_first",
+                                        "contact.tets",
+                                        "contact.tet_triangle",
+                                        "contact.self_contact"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        /* The block is ours alone here: spoil one number, look, mend. */
+        /* The block is not shared here: damage one number, check, restore. */
         int32_t *array = (int32_t *)(uintptr_t)sup_model_array(model, names[i], SUP_ARRAY_INT32, -1), old = array[1];
         array[1] = INT32_MAX / 2;
         CHECK_MSG(sup_detect_view(model, &view, &error) == SUP_ERROR_FORMAT, "%s", names[i]);
@@ -668,6 +687,6 @@ TEST(a_model_block_gives_the_same_rows_and_refuses_damage)
     }
     CHECK_OK(sup_detect_view(model, &view, &error), error);
     sup_model_destroy(model);
-    free(rows);
+    free(contacts);
     fixture_free(&f);
 }

@@ -1,4 +1,4 @@
-/* Parting of the shown skin: what crosses is moved apart, what cannot be is left, and nothing else is touched. */
+/* Untangling of the render mesh: crossing skin is moved apart or skipped, and nothing else moves. */
 #include "geometry/adjacency.h"
 #include "untangle/untangle.h"
 #include "test.h"
@@ -6,13 +6,13 @@
 enum { SIDE = 15, SHEET = SIDE * SIDE, COUNT = 2 * SHEET, TRIANGLES = 2 * 2 * (SIDE - 1) * (SIDE - 1) };
 enum { CLUSTERS = (TRIANGLES + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER };
 
-/* Two sheets of edges of length 1, the second upside down; every vertex is shown twice, and is simulated. */
+/* Two sheets with edges of length 1, the second upside down; every vertex has two render vertices, and is simulated. */
 typedef struct skins {
     float x[COUNT * 2 * 3], rest[COUNT * 3], gap[COUNT], offset[COUNT * 3];
-    int32_t triangles[TRIANGLES * 3], neighbour_first[COUNT + 1], neighbours[COUNT * 8], shown_first[COUNT + 1];
-    int32_t shown[2 * COUNT], coarse[COUNT], coarse_first[COUNT + 1], coarse_clusters[TRIANGLES * 3];
-    int32_t beside_first[CLUSTERS + 1], beside[CLUSTERS * CLUSTERS];
-    unsigned char near[COUNT], held[COUNT], close[COUNT], crossed[TRIANGLES];
+    int32_t triangles[TRIANGLES * 3], neighbour_first[COUNT + 1], neighbours[COUNT * 8], render_first[COUNT + 1];
+    int32_t render_vertices[2 * COUNT], coarse[COUNT], coarse_first[COUNT + 1], coarse_clusters[TRIANGLES * 3];
+    int32_t adjacent_first[CLUSTERS + 1], adjacent[CLUSTERS * CLUSTERS];
+    unsigned char near[COUNT], fixed[COUNT], rest_contact[COUNT], crosses_at_rest[TRIANGLES];
     sup_untangle_view view;
     sup_untangle_def def;
 } skins;
@@ -26,30 +26,31 @@ static void set(skins *s, int32_t v, float x, float y, float z)
 
 static bool has_corner(const skins *s, int32_t cluster, int32_t v)
 {
-    for (int32_t k = 3 * SUP_UNTANGLE_CLUSTER * cluster; k < 3 * SUP_UNTANGLE_CLUSTER * (cluster + 1) && k < 3 * TRIANGLES; k++)
+    for (int32_t k = 3 * SUP_UNTANGLE_CLUSTER * cluster;
+         k < 3 * SUP_UNTANGLE_CLUSTER * (cluster + 1) && k < 3 * TRIANGLES; k++)
         if (s->triangles[k] == v) return true;
     return false;
 }
 
-/* Bundles at each vertex, and beside each other. */
+/* Clusters at each vertex, and adjacent clusters. */
 static void list_clusters(skins *s)
 {
-    static unsigned char beside[CLUSTERS][CLUSTERS];
-    memset(beside, 0, sizeof beside);
+    static unsigned char adjacent[CLUSTERS][CLUSTERS];
+    memset(adjacent, 0, sizeof adjacent);
     for (int32_t v = 0; v < COUNT; v++) {
         int32_t count = s->coarse_first[v];
         for (int32_t b = 0; b < CLUSTERS; b++)
             if (has_corner(s, b, v)) s->coarse_clusters[count++] = b;
         for (int32_t i = s->coarse_first[v]; i < count; i++)
             for (int32_t k = s->coarse_first[v]; k < count; k++)
-                beside[s->coarse_clusters[i]][s->coarse_clusters[k]] = 1;
+                adjacent[s->coarse_clusters[i]][s->coarse_clusters[k]] = 1;
         s->coarse_first[v + 1] = count;
     }
     for (int32_t b = 0; b < CLUSTERS; b++) {
-        int32_t count = s->beside_first[b];
+        int32_t count = s->adjacent_first[b];
         for (int32_t other = 0; other < CLUSTERS; other++)
-            if (beside[b][other] && other != b) s->beside[count++] = other;
-        s->beside_first[b + 1] = count;
+            if (adjacent[b][other] && other != b) s->adjacent[count++] = other;
+        s->adjacent_first[b + 1] = count;
     }
 }
 
@@ -66,9 +67,9 @@ static skins *make_skins(void)
         s->gap[v] = 0.5f;
         s->near[v] = 1;
         s->coarse[v] = v;
-        s->shown_first[v + 1] = 2 * (v + 1);
-        s->shown[2 * v] = v;
-        s->shown[2 * v + 1] = COUNT + v;
+        s->render_first[v + 1] = 2 * (v + 1);
+        s->render_vertices[2 * v] = v;
+        s->render_vertices[2 * v + 1] = COUNT + v;
         if (i + 1 == SIDE || j + 1 == SIDE) continue;
         const int32_t up[6] = {v, v + 1, v + SIDE, v + 1, v + SIDE + 1, v + SIDE};
         for (int32_t k = 0; k < 6; k++)
@@ -82,26 +83,26 @@ static skins *make_skins(void)
     sup_adjacency_destroy(&adjacency);
     list_clusters(s);
     s->view = (sup_untangle_view){.vertex_count = COUNT,
-                              .triangle_count = TRIANGLES,
-                              .coarse_count = COUNT,
-                              .triangles = s->triangles,
-                              .crossed = s->crossed,
-                              .coarse_first = s->coarse_first,
-                              .coarse_clusters = s->coarse_clusters,
-                              .beside_first = s->beside_first,
-                              .beside = s->beside,
-                              .coarse = s->coarse,
-                              .close = s->close,
-                              .rest = s->rest,
-                              .neighbour_first = s->neighbour_first,
-                              .neighbours = s->neighbours,
-                              .shown_first = s->shown_first,
-                              .shown = s->shown};
-    s->def = (sup_untangle_def){s->near, s->held, s->rest, s->gap, s->offset, 0.8f, true};
+                                  .triangle_count = TRIANGLES,
+                                  .coarse_count = COUNT,
+                                  .triangles = s->triangles,
+                                  .crosses_at_rest = s->crosses_at_rest,
+                                  .coarse_first = s->coarse_first,
+                                  .coarse_clusters = s->coarse_clusters,
+                                  .adjacent_first = s->adjacent_first,
+                                  .adjacent = s->adjacent,
+                                  .coarse = s->coarse,
+                                  .rest_contact = s->rest_contact,
+                                  .rest = s->rest,
+                                  .neighbour_first = s->neighbour_first,
+                                  .neighbours = s->neighbours,
+                                  .render_first = s->render_first,
+                                  .render_vertices = s->render_vertices};
+    s->def = (sup_untangle_def){s->near, s->fixed, s->rest, s->gap, s->offset, 0.8f, true};
     return s;
 }
 
-static void part(skins *s, const sup_context *context)
+static void untangle(skins *s, const sup_context *context)
 {
     sup_context resolved = sup_context_resolve(context);
     void *scratch = aligned_alloc(64, sup_untangle_scratch(&s->view));
@@ -109,7 +110,7 @@ static void part(skins *s, const sup_context *context)
     memset(scratch, 0xa5, sup_untangle_scratch(&s->view));
     sup_untangle(&resolved, &s->view, &s->def, scratch, &(sup_skin_out){.positions = s->x});
     free(scratch);
-    CHECK(memcmp(s->x, s->x + 3 * COUNT, 3 * COUNT * sizeof(float)) == 0); /* both that are shown */
+    CHECK(memcmp(s->x, s->x + 3 * COUNT, 3 * COUNT * sizeof(float)) == 0); /* both render vertices */
 }
 
 static double volume(const float *a, const float *b, const float *c, const float *d)
@@ -142,7 +143,7 @@ static int32_t count_crossings(const skins *s)
     return count;
 }
 
-/* Two cushions whose tops are in each other. */
+/* Two cushions whose tops overlap. */
 static void press_cushions(skins *s, float height)
 {
     for (int32_t v = 0; v < COUNT; v++) {
@@ -152,59 +153,60 @@ static void press_cushions(skins *s, float height)
     }
 }
 
-TEST(cushions_are_parted)
+TEST(untangle_separates_cushions)
 {
     skins *s = make_skins(), *before = malloc(sizeof *before);
     press_cushions(s, 0.4f);
     CHECK(before != NULL && count_crossings(s) > 50);
     *before = *s;
-    part(s, NULL);
+    untangle(s, NULL);
     CHECK_EQ(count_crossings(s), 0);
     for (int32_t v = 0; v < COUNT; v++) {
         double moved = 0.0, x = (double)s->rest[3 * v], y = (double)s->rest[3 * v + 1];
         for (int k = 0; k < 3; k++)
             moved = fmax(moved, fabs((double)s->x[3 * v + k] - (double)before->x[3 * v + k]));
-        CHECK(moved < 0.6);                             /* halfway, and no more */
-        if (x * x + y * y > 81.0) CHECK_EQ(moved, 0.0); /* nothing else */
+        CHECK(moved < 0.6);                             /* no farther than halfway */
+        if (x * x + y * y > 81.0) CHECK_EQ(moved, 0.0); /* nothing else moves */
     }
     free(s);
     free(before);
 }
 
-/* The next frames begin where the last one ended: nothing is found again, and it comes back once there is room. */
-TEST(parted_skin_comes_back_by_degrees)
+/* The next frames begin with the offsets of the last one: nothing crosses again, and offsets decay once nothing would
+ * cross. */
+TEST(untangle_offsets_decay_over_frames)
 {
     skins *s = make_skins();
     double last = 1.0;
     for (int32_t frame = 0; frame < 40; frame++) {
-        double most = 0.0;
+        double largest = 0.0;
         press_cushions(s, frame < 3 ? 0.4f : -1.0f);
-        s->def.keep = frame < 3 ? 1.0f : 0.7f;
-        s->def.look = frame != 1;
-        part(s, NULL);
+        s->def.offset_fraction = frame < 3 ? 1.0f : 0.7f;
+        s->def.search = frame != 1;
+        untangle(s, NULL);
         if (frame < 3) CHECK_EQ(count_crossings(s), 0);
         for (int32_t i = 0; i < 3 * COUNT; i++)
-            most = fmax(most, fabs((double)s->offset[i]));
-        if (frame < 3) CHECK(most > 0.1 && (frame == 0 || fabs(most - last) < 1e-6));
-        if (frame >= 3) CHECK(most == 0.0 || fabs(most - 0.7 * last) < 1e-4);
-        last = most;
+            largest = fmax(largest, fabs((double)s->offset[i]));
+        if (frame < 3) CHECK(largest > 0.1 && (frame == 0 || fabs(largest - last) < 1e-6));
+        if (frame >= 3) CHECK(largest == 0.0 || fabs(largest - 0.7 * last) < 1e-4);
+        last = largest;
     }
     CHECK_EQ(last, 0.0);
     free(s);
 }
 
-/* Nobody says that it is near, it crossed in the bind pose, or it must not move. */
-TEST(what_is_not_asked_for_is_left)
+/* Skin that is not near, crosses in the bind pose, or is fixed. */
+TEST(untangle_skips_far_rest_crossing_and_fixed_skin)
 {
     skins *s = make_skins(), *before = malloc(sizeof *before);
     CHECK(before != NULL);
-    for (int32_t turn = 0; turn < 3; turn++) {
+    for (int32_t trial = 0; trial < 3; trial++) {
         press_cushions(s, 0.4f);
-        memset(s->near, turn > 0, sizeof s->near);
-        memset(s->crossed, turn == 1, sizeof s->crossed);
-        memset(s->held, turn == 2, sizeof s->held);
+        memset(s->near, trial > 0, sizeof s->near);
+        memset(s->crosses_at_rest, trial == 1, sizeof s->crosses_at_rest);
+        memset(s->fixed, trial == 2, sizeof s->fixed);
         *before = *s;
-        part(s, NULL);
+        untangle(s, NULL);
         CHECK(memcmp(before->x, s->x, sizeof s->x) == 0);
     }
     free(s);
@@ -219,46 +221,46 @@ static double edge_length(const float *x, int32_t a, int32_t b)
     return sqrt(square);
 }
 
-/* A bump as high as two edges, in another skin: it goes out, and takes the skin around along. No edge gets longer than
- * 1.3 times what it was, or was at rest; those that came longer than twice that are shortened. */
-TEST(parting_stretches_no_edge_far)
+/* A bump as high as two edges inside another skin moves out, and the skin around it follows. No edge gets longer than
+ * 1.3 times its length before or at rest; edges that are longer than twice their rest length are shortened. */
+TEST(untangle_limits_edge_lengths)
 {
     skins *s = make_skins(), *before = malloc(sizeof *before);
     CHECK(before != NULL);
-    for (int32_t turn = 0; turn < 3; turn++) {
+    for (int32_t trial = 0; trial < 3; trial++) {
         const float height[] = {1.0f, 2.0f, 7.0f};
-        double came = 0.0;
+        double stretched = 0.0;
         int32_t moved = 0;
         for (int32_t v = 0; v < COUNT; v++) {
             float x = s->rest[3 * v], y = s->rest[3 * v + 1], r = (x * x + y * y) / 4.0f;
             set(s, v, x + (v < SHEET ? 0.0f : 0.13f), y + (v < SHEET ? 0.0f : 0.29f),
-                v < SHEET ? height[turn] / (1.0f + r * r) : 0.3f);
+                v < SHEET ? height[trial] / (1.0f + r * r) : 0.3f);
         }
         memset(s->offset, 0, sizeof s->offset);
         *before = *s;
         int32_t here = count_crossings(s);
-        part(s, NULL);
-        int32_t left = count_crossings(s);
-        CHECK_MSG(here > 10 && left * 3 < here, "%d of %d are left", left, here);
+        untangle(s, NULL);
+        int32_t remaining = count_crossings(s);
+        CHECK_MSG(here > 10 && remaining * 3 < here, "%d of %d remain", remaining, here);
         for (int32_t v = 0; v < COUNT; v++)
             for (int32_t e = s->neighbour_first[v]; e < s->neighbour_first[v + 1]; e++) {
                 int32_t other = s->neighbours[e];
                 double from = edge_length(before->x, v, other), rest = edge_length(s->rest, v, other);
-                double now = edge_length(s->x, v, other), most = fmin(1.3 * fmax(from, rest), 2.0 * rest);
+                double now = edge_length(s->x, v, other), largest = fmin(1.3 * fmax(from, rest), 2.0 * rest);
                 bool still = memcmp(before->x + 3 * v, s->x + 3 * v, 3 * sizeof(float)) == 0;
-                came = fmax(came, from / rest);
-                CHECK_MSG(still || now <= 1.02 * most, "%g instead of %g", now, most);
+                stretched = fmax(stretched, from / rest);
+                CHECK_MSG(still || now <= 1.02 * largest, "length %g, maximum %g", now, largest);
                 moved += !still;
             }
-        CHECK(moved > 100 && (turn < 2 || came > 2.0));
+        CHECK(moved > 100 && (trial < 2 || stretched > 2.0));
     }
     free(s);
     free(before);
 }
 
-/* Crumpled skin: never more crossings than before, mostly none; the same for any number of threads, also where places
- * are no numbers. */
-TEST(crumpled_skin_never_gets_worse)
+/* Crumpled skin: never more crossings than before, mostly none; the same for any number of threads, also with NaN
+ * positions. */
+TEST(untangle_never_adds_crossings)
 {
     sup_thread_pool *pool = NULL;
     sup_error error = {0};
@@ -268,27 +270,27 @@ TEST(crumpled_skin_never_gets_worse)
     skins *s = make_skins(), *other = malloc(sizeof *other);
     CHECK(other != NULL);
     int32_t before = 0, after = 0;
-    for (int32_t turn = 0; turn < 6; turn++) {
+    for (int32_t trial = 0; trial < 6; trial++) {
         for (int32_t v = 0; v < COUNT; v++) {
             const float *p = s->rest + 3 * v;
-            double r = turn < 3 ? (fabs((double)p[0]) + fabs((double)p[1]) < 4.0 ? 1.6 : 0.2) : 3.0, q[3];
+            double r = trial < 3 ? (fabs((double)p[0]) + fabs((double)p[1]) < 4.0 ? 1.6 : 0.2) : 3.0, q[3];
             for (int k = 0; k < 3; k++)
                 q[k] = (double)p[k] + r * (sup_random_unit(&random) - 0.5);
             set(s, v, (float)q[0], (float)q[1],
-                turn == 5 && v % 50 == 0 ? NAN : (float)(turn == 4 ? 0.1 * q[2] : q[2]));
+                trial == 5 && v % 50 == 0 ? NAN : (float)(trial == 4 ? 0.1 * q[2] : q[2]));
         }
         int32_t here = count_crossings(s);
         *other = *s;
         other->def.offset = other->offset;
-        part(s, NULL);
-        part(other, &threads);
+        untangle(s, NULL);
+        untangle(other, &threads);
         CHECK(memcmp(s->x, other->x, sizeof s->x) == 0);
-        if (turn == 5) continue;
-        int32_t left = count_crossings(s);
-        CHECK_MSG(left <= here, "%d crossings became %d", here, left);
-        if (turn < 3) before += here, after += left;
+        if (trial == 5) continue;
+        int32_t remaining = count_crossings(s);
+        CHECK_MSG(remaining <= here, "%d crossings became %d", here, remaining);
+        if (trial < 3) before += here, after += remaining;
     }
-    CHECK_MSG(before > 10 && after * 4 < before, "%d of %d are left", after, before);
+    CHECK_MSG(before > 10 && after * 4 < before, "%d of %d remain", after, before);
     free(s);
     free(other);
     sup_thread_pool_destroy(pool);

@@ -1,15 +1,15 @@
-/* test_colliders.c - things in the way of a crowd against those of the CPU: the same skin lies on them. */
+/* test_colliders.c - colliders of a crowd on the device against the CPU: the skin is the same. */
 #include "cuda/crowd_fixture.h"
 
 #ifdef SUPPLE_EMULATED
 #include "emulator.h"
 #endif
 
-enum { SPHERE, PLANE, CUBE, CAPSULE, THINGS };
+enum { SPHERE, PLANE, CUBE, CAPSULE, COLLIDERS };
 
-static sup_collider things[THINGS]; /* of the fixture that is open */
+static sup_collider colliders[COLLIDERS]; /* of the current fixture */
 
-/* A cube around a point, its triangles outward. */
+/* A cube around a point, with outward triangles. */
 static sup_collider make_cube(sup_vec3 at, float half)
 {
     static const int32_t faces[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
@@ -29,7 +29,7 @@ static sup_collider make_cube(sup_vec3 at, float half)
     return sup_collider_mesh(corners[0], 8, triangles[0], 12);
 }
 
-/* A cylinder from 0 to 1 along y, between a sphere, a plane, a cube and a capsule that hangs on its upper bone. */
+/* A cylinder from 0 to 1 along y, between a sphere, a plane, a cube and a capsule that follows its upper bone. */
 static fixture open_fixture(const char *vertices, const char *contact)
 {
     fixture f = {0};
@@ -51,117 +51,124 @@ static fixture open_fixture(const char *vertices, const char *contact)
         high = fmaxf(high, p[1]);
     }
     float middle = 0.5f * (low + high), deep = 0.25f * radius;
-    things[SPHERE] = sup_collider_sphere((sup_vec3){2.0f * radius - deep, middle, 0.0f}, radius);
-    things[PLANE] = sup_collider_plane((sup_vec3){-radius + deep, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
-    things[CUBE] = make_cube((sup_vec3){0.0f, low + 0.2f * (high - low), 2.0f * radius - deep}, radius);
-    things[CAPSULE] = sup_collider_capsule((sup_vec3){-radius, high, -1.3f * radius + deep},
-                                           (sup_vec3){radius, high, -1.3f * radius + deep}, 0.3f * radius);
+    colliders[SPHERE] = sup_collider_sphere((sup_vec3){2.0f * radius - deep, middle, 0.0f}, radius);
+    colliders[PLANE] = sup_collider_plane((sup_vec3){-radius + deep, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
+    colliders[CUBE] = make_cube((sup_vec3){0.0f, low + 0.2f * (high - low), 2.0f * radius - deep}, radius);
+    colliders[CAPSULE] = sup_collider_capsule((sup_vec3){-radius, high, -1.3f * radius + deep},
+                                              (sup_vec3){radius, high, -1.3f * radius + deep}, 0.3f * radius);
     int32_t node = f.rig->joint_node[f.rig->joint_count - 1];
     sup_mat34 inverse = f.rig->joint_inverse_bind[f.rig->joint_count - 1];
-    things[CAPSULE].node = node;
-    things[CAPSULE].place = inverse;
-    things[CUBE].friction = 0.0f;
+    colliders[CAPSULE].node = node;
+    colliders[CAPSULE].place = inverse;
+    colliders[CUBE].friction = 0.0f;
     return f;
 }
 
-static double apart(const fixture *f, const float *a, const float *b)
+static double max_difference(const fixture *f, const float *a, const float *b)
 {
-    double most = 0.0;
+    double largest = 0.0;
     for (int32_t i = 0; i < 3 * f->character->vertex_count; i++) {
         CHECK(isfinite(b[i]));
-        most = fmax(most, fabs((double)a[i] - (double)b[i]));
+        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
     }
-    return most / (double)f->rig->size;
+    return largest / (double)f->rig->size;
 }
 
 typedef struct outcome {
-    double apart;  /* of the device's skin from the CPU's at most */
-    double felt;   /* how far the things moved the CPU's */
-    uint64_t hash; /* of the device's last skin */
+    double max_difference; /* between the device's skin and the CPU's, in sizes */
+    double displaced;      /* displacement of the CPU's skin by the colliders, in sizes */
+    uint64_t hash;         /* of the device's last skin */
 } outcome;
 
-/* Some frames of the clip while the sphere goes further in: the crowd's last instance, which plays the clip where `plays`. */
+/* Some frames of the clip while the sphere goes further in: the crowd's last instance, which plays the clip where
+ * `plays`. */
 static outcome compare(fixture *f, int32_t count, bool plays, double fps)
 {
     sup_error error = {0};
     sup_crowd *crowd = NULL;
-    sup_instance *instance = NULL, *lone = NULL;
+    sup_instance *instance = NULL, *without = NULL;
     sup_crowd_report report = {0};
     const sup_clip *c = &f->character->clips[0];
     size_t n = 3 * (size_t)f->character->vertex_count;
-    float *cpu = calloc(3 * n, sizeof(float)), *gpu = cpu + n, *alone = gpu + n, dt = (float)(1.0 / fps);
+    float *cpu = calloc(3 * n, sizeof(float)), *gpu = cpu + n, *free_skin = gpu + n, dt = (float)(1.0 / fps);
     sup_crowd_def def = {.instance_count = count,
                          .character = f->character,
                          .clip_count = 1,
                          .clips = &c,
-                         .colliders = things,
-                         .collider_count = THINGS};
+                         .colliders = colliders,
+                         .collider_count = COLLIDERS};
     outcome o = {.hash = 1469598103934665603u};
     sup_pose_sample(f->character, c, (double)c->start, f->pose);
     CHECK_OK(sup_crowd_create(f->device, f->model, &def, &crowd, &error), error);
     CHECK_OK(sup_instance_create(NULL, f->model, f->pose, &instance, &error), error);
-    CHECK_OK(sup_instance_create(NULL, f->model, f->pose, &lone, &error), error);
-    CHECK_OK(sup_instance_set_colliders(instance, things, THINGS, &error), error);
+    CHECK_OK(sup_instance_create(NULL, f->model, f->pose, &without, &error), error);
+    CHECK_OK(sup_instance_set_colliders(instance, colliders, COLLIDERS, &error), error);
     if (plays) { /* the clip begins in the bind pose */
         CHECK_OK(sup_crowd_play(crowd, count - 1, 0, (double)c->start, 1.0, false, &error), error);
         CHECK_OK(sup_crowd_reset(crowd, count - 1, &error), error);
     }
-    CHECK_EQ(sup_instance_step(instance, f->pose, 0.0f, &(sup_skin_out){0}), SUP_OK); /* where the things are */
+    CHECK_EQ(sup_instance_step(instance, f->pose, 0.0f, &(sup_skin_out){0}),
+             SUP_OK); /* sets the positions of the colliders */
     for (int32_t i = 1; i <= 4; i++) {
-        sup_mat34 place = sup_mat34_identity();
-        place.m[3] = -0.005f * (float)i * f->rig->size;
-        place.m[7] = 0.002f * (float)i * f->rig->size;
+        sup_mat34 transform = sup_mat34_identity();
+        transform.m[3] = -0.005f * (float)i * f->rig->size;
+        transform.m[7] = 0.002f * (float)i * f->rig->size;
         sup_pose_sample(f->character, c, (double)c->start + i / fps, f->pose);
-        CHECK_EQ(sup_instance_move_collider(instance, SPHERE, place), SUP_OK);
-        CHECK_OK(sup_crowd_move_collider(crowd, -1, SPHERE, place, &error), error);
+        CHECK_EQ(sup_instance_move_collider(instance, SPHERE, transform), SUP_OK);
+        CHECK_OK(sup_crowd_move_collider(crowd, -1, SPHERE, transform, &error), error);
         for (int32_t k = 0; k < (plays ? count - 1 : count); k++)
             CHECK_OK(sup_crowd_pose(crowd, k, f->pose, &error), error);
         CHECK_EQ(sup_instance_step(instance, f->pose, dt, &(sup_skin_out){.positions = cpu}), SUP_OK);
-        CHECK_EQ(sup_instance_step(lone, f->pose, dt, &(sup_skin_out){.positions = alone}), SUP_OK);
+        CHECK_EQ(sup_instance_step(without, f->pose, dt, &(sup_skin_out){.positions = free_skin}), SUP_OK);
         CHECK_OK(sup_crowd_step(crowd, dt, NULL, &error), error);
         CHECK_OK(sup_crowd_read(crowd, count - 1, &(sup_skin_out){.positions = gpu}, &error), error);
-        o.apart = fmax(o.apart, apart(f, cpu, gpu));
+        o.max_difference = fmax(o.max_difference, max_difference(f, cpu, gpu));
     }
     CHECK_OK(sup_crowd_last_step(crowd, count - 1, &report, &error), error);
     CHECK(report.contacts > 0);
-    o.felt = apart(f, cpu, alone);
+    o.displaced = max_difference(f, cpu, free_skin);
     for (size_t k = 0; k < n * sizeof(float); k++)
         o.hash = (o.hash ^ ((const unsigned char *)gpu)[k]) * 1099511628211u;
     sup_instance_destroy(instance);
-    sup_instance_destroy(lone);
+    sup_instance_destroy(without);
     sup_crowd_destroy(crowd);
     free(cpu);
     return o;
 }
 
-TEST(one_skin_lies_on_colliders_as_on_the_cpu)
+TEST(collider_contact_of_one_character_matches_cpu)
 {
     fixture f = open_fixture("100", "0");
     outcome o = compare(&f, 1, false, 60.0);
-    CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "%g apart, %g felt", o.apart, o.felt);
+    CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "difference %g, displacement %g", o.max_difference,
+              o.displaced);
     close_fixture(&f);
 }
 
-TEST(crowds_lie_on_colliders_as_on_the_cpu)
+TEST(collider_contact_of_crowds_matches_cpu)
 {
     fixture f = open_fixture("200", "0");
     outcome o = compare(&f, 5, true, 60.0);
-    CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "with a clip: %g apart, %g felt", o.apart, o.felt);
+    CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "with a clip: difference %g, displacement %g",
+              o.max_difference, o.displaced);
     o = compare(&f, 2, false, 40.0);
-    CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "40 frames a second: %g apart, %g felt", o.apart, o.felt);
-    /* Deep enough to let go of skin whose bone it has swallowed. */
-    things[PLANE] = sup_collider_plane((sup_vec3){0.6f * f.rig->size, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
+    CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "40 frames a second: difference %g, displacement %g",
+              o.max_difference, o.displaced);
+    /* So deep that it releases skin whose bone is inside. */
+    colliders[PLANE] = sup_collider_plane((sup_vec3){0.6f * f.rig->size, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
     o = compare(&f, 1, false, 60.0);
-    CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "deep inside: %g apart, %g felt", o.apart, o.felt);
+    CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "deep inside: difference %g, displacement %g",
+              o.max_difference, o.displaced);
     close_fixture(&f);
     f = open_fixture("200", "1");
     o = compare(&f, 1, true, 60.0);
-    CHECK_MSG(o.apart < 1e-5 && o.felt > 0.01, "touching itself: %g apart, %g felt", o.apart, o.felt);
+    CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "with self contact: difference %g, displacement %g",
+              o.max_difference, o.displaced);
     close_fixture(&f);
 }
 
-/* Flesh that sleeps is woken by a thing that moves, not by one that stands. */
-TEST(a_collider_that_moves_wakes_flesh)
+/* A moving collider wakes a sleeping character; a resting one does not. */
+TEST(moving_collider_wakes_character)
 {
     fixture f = open_fixture("100", "0");
     sup_error error = {0};
@@ -169,10 +176,10 @@ TEST(a_collider_that_moves_wakes_flesh)
     sup_crowd_report report = {0};
     sup_mat34 away = sup_mat34_identity();
     away.m[3] = f.rig->size;
-    things[SPHERE].place = away;
-    CHECK_OK(
-        sup_crowd_create(f.device, f.model, &(sup_crowd_def){.colliders = things, .collider_count = 1}, &crowd, &error),
-        error);
+    colliders[SPHERE].place = away;
+    CHECK_OK(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.colliders = colliders, .collider_count = 1}, &crowd,
+                              &error),
+             error);
     for (int32_t i = 0; i < 200 && !report.asleep; i++) {
         CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
         CHECK_OK(sup_crowd_last_step(crowd, 0, &report, &error), error);
@@ -187,7 +194,7 @@ TEST(a_collider_that_moves_wakes_flesh)
 }
 
 #ifdef SUPPLE_EMULATED
-TEST(colliders_give_the_same_bits_in_whatever_order_threads_come)
+TEST(collider_results_do_not_depend_on_thread_order)
 {
     fixture f = open_fixture("200", "1");
     outcome first = compare(&f, 2, true, 60.0);
@@ -200,13 +207,13 @@ TEST(colliders_give_the_same_bits_in_whatever_order_threads_come)
 }
 #endif
 
-TEST(wrong_colliders_of_a_crowd_are_refused)
+TEST(invalid_colliders_of_a_crowd_are_refused)
 {
     fixture f = open_fixture("100", "0");
     sup_error error = {0};
     sup_crowd *crowd = NULL;
     sup_model *linear = NULL;
-    sup_collider flat = things[SPHERE];
+    sup_collider flat = colliders[SPHERE];
     sup_crowd_def def = {.colliders = &flat, .collider_count = 1};
     flat.radius = 0.0f;
     CHECK_EQ(sup_crowd_create(f.device, f.model, &def, &crowd, &error), SUP_ERROR_ARGUMENT);
@@ -215,7 +222,7 @@ TEST(wrong_colliders_of_a_crowd_are_refused)
     CHECK_EQ(sup_crowd_create(f.device, f.model, &def, &crowd, &error), SUP_ERROR_ARGUMENT);
     CHECK_TEXT(error.id, "collider.null");
     CHECK_OK(sup_bind(NULL, sup_method_find("linear"), f.rig, NULL, &linear, &error), error);
-    def.colliders = things;
+    def.colliders = colliders;
     CHECK_EQ(sup_crowd_create(f.device, linear, &def, &crowd, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, "collider.method");
     CHECK_OK(sup_crowd_create(f.device, linear, NULL, &crowd, &error), error);

@@ -195,7 +195,7 @@ TEST(skins_of_a_crowd_with_self_collision_match_the_cpu)
 
 /* Before rounding has had the time to decide anything: armpits touch from the beginning on, and everything about them
  * is the CPU's. Small and short enough for a GPU that is emulated. */
-TEST(first_frames_with_self_collision_match_the_cpu)
+TEST(first_frames_with_contact_match_cpu)
 {
     static const char *const settings[] = {"vertices=250", "vertices=250 fast=1 iterations=2"};
     static const int32_t counts[] = {1, 5};
@@ -208,7 +208,7 @@ TEST(first_frames_with_self_collision_match_the_cpu)
 }
 
 /* Conjugate gradients of who touches leave the others of their block alone. */
-TEST(instances_without_contact_match_the_cpu_beside_instances_with_contact)
+TEST(characters_without_contact_match_cpu_in_a_mixed_crowd)
 {
     enum { COUNT = 3, FRAMES = 1 };
     static const double times[COUNT] = {0.1, 1.0, 1.0}; /* hardly bent, and bent until it touches */
@@ -272,7 +272,7 @@ TEST(fast_skins_of_a_crowd_match_the_cpu)
 
 /* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the
  * tools that look for races. */
-TEST(a_single_instance_moves_like_one_of_a_crowd)
+TEST(single_character_matches_crowd)
 {
     fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);
     sup_error error = {0};
@@ -344,7 +344,7 @@ TEST(results_are_the_same_bits_in_every_run)
 
 #ifdef SUPPLE_EMULATED
 /* Who comes first must not matter, within a warp, a block or the device: a race would show. */
-TEST(results_do_not_depend_on_the_order_of_threads)
+TEST(results_do_not_depend_on_order_of_threads)
 {
     static const unsigned orders[] = {6, 1};
     static const int32_t counts[] = {1, 5};
@@ -405,7 +405,7 @@ TEST(hidden_skins_are_not_updated_and_instances_at_rest_sleep)
 }
 
 /* A clip on the device is the clip on the CPU. */
-TEST(clips_are_sampled_as_on_the_cpu)
+TEST(clip_sampling_matches_cpu)
 {
     fixture f = open_fixture("human", "linear", "", 0.0f);
     sup_error error = {0};
@@ -439,7 +439,7 @@ TEST(clips_are_sampled_as_on_the_cpu)
     close_fixture(&f);
 }
 
-TEST(invalid_calls_are_refused_with_a_message)
+TEST(invalid_calls_are_refused)
 {
     fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
     sup_error error = {0};

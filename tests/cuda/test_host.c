@@ -41,30 +41,30 @@ TEST(volume_regions_of_the_subdomains_match_the_system)
     sup_error error = {0};
     CHECK_OK(sup_projective_open(a.model, &view, &error), error);
     const sup_system *s = &view.system;
-    CHECK_OK(sup_subdomains_create(NULL, s, SUP_SUBDOMAIN_ALONE, &k, &error), error);
-    double *sums = calloc((size_t)s->chamber_count * 3, sizeof *sums);
+    CHECK_OK(sup_subdomains_create(NULL, s, SUP_SUBDOMAIN_LIMIT_SINGLE, &k, &error), error);
+    double *sums = calloc((size_t)s->region_count * 3, sizeof *sums);
     for (int32_t b = 0; b < s->batch_count; b++)
         for (int32_t e = s->blend_first[b] * SUP_PRISM_LANES; e < s->blend_first[b + 1] * SUP_PRISM_LANES; e++)
-            sums[3 * s->seat_chamber[s->blend_seat[e / SUP_PRISM_LANES]]] += (double)s->blend_weight[e];
-    for (int32_t p = 0; p < k->part_count; p++) {
-        const sup_subdomain *part = &k->parts[p];
-        for (int32_t i = 0; i < part->seat_count; i++)
-            for (int32_t e = k->seat_begin[part->seat_first + i]; e < k->seat_begin[part->seat_first + i + 1]; e++) {
-                CHECK(k->seat_prism[e] < part->prism_count);
-                sums[3 * k->seat_chamber[part->seat_first + i] + 1] += (double)k->seat_weight[e];
+            sums[3 * s->region_slot_region[s->blend_region_slot[e / SUP_PRISM_LANES]]] += (double)s->blend_weight[e];
+    for (int32_t p = 0; p < k->subdomain_count; p++) {
+        const sup_subdomain *part = &k->subdomains[p];
+        for (int32_t i = 0; i < part->region_slot_count; i++)
+            for (int32_t e = k->region_slot_begin[part->region_slot_first + i]; e < k->region_slot_begin[part->region_slot_first + i + 1]; e++) {
+                CHECK(k->region_slot_prism[e] < part->prism_count);
+                sums[3 * k->region_slot_region[part->region_slot_first + i] + 1] += (double)k->region_slot_weight[e];
             }
         for (int32_t e = part->blend_first; e < part->blend_first + part->blend_count * part->prism_stride; e++)
-            sums[3 * k->seat_chamber[part->seat_first + k->blend_seat[e]] + 2] += (double)k->blend_weight[e];
+            sums[3 * k->region_slot_region[part->region_slot_first + k->blend_region_slot[e]] + 2] += (double)k->blend_weight[e];
     }
-    CHECK(k->part_count > 4 && k->seat_count > k->part_count);
-    for (int32_t c = 0; c < s->chamber_count; c++) {
-        double kept = s->chamber_volume[c] > 0.0f ? sums[3 * c] : 0.0;
+    CHECK(k->subdomain_count > 4 && k->region_slot_count > k->subdomain_count);
+    for (int32_t c = 0; c < s->region_count; c++) {
+        double kept = s->region_volume[c] > 0.0f ? sums[3 * c] : 0.0;
         CHECK_NEAR(sums[3 * c + 1], kept, 1e-5 * fabs(sums[3 * c]) + 1e-12);
         CHECK_NEAR(sums[3 * c + 2], kept, 1e-5 * fabs(sums[3 * c]) + 1e-12);
-        for (int32_t e = k->chamber_first[c]; e < k->chamber_first[c + 1]; e++)
-            CHECK(k->seat_chamber[k->chamber_seat[e]] == c);
+        for (int32_t e = k->region_first[c]; e < k->region_first[c + 1]; e++)
+            CHECK(k->region_slot_region[k->region_slots[e]] == c);
     }
-    CHECK_EQ(k->chamber_first[s->chamber_count], k->seat_count);
+    CHECK_EQ(k->region_first[s->region_count], k->region_slot_count);
     free(sums);
     sup_subdomains_destroy(k);
     actor_close(&a);
@@ -167,7 +167,7 @@ static void check_wide(const sup_upsample *u, const sup_upsample_row_table *narr
     sup_error error = {0};
     w.coarse_count = 65537;
     w.plain = widen(&u->plain, sup_arena_alloc(arena, (size_t)u->plain.entry_count + 1, sizeof(int32_t)));
-    w.riding = widen(&u->riding, sup_arena_alloc(arena, (size_t)u->riding.entry_count + 1, sizeof(int32_t)));
+    w.followers = widen(&u->followers, sup_arena_alloc(arena, (size_t)u->followers.entry_count + 1, sizeof(int32_t)));
     CHECK_OK(sup_upsample_row_table_create(&w, false, arena, &rows, &error), error);
     CHECK(rows.narrow == NULL && rows.slots == narrow->slots && rows.row_count == narrow->row_count);
     for (size_t i = 0; i < (size_t)rows.slots * (size_t)rows.row_count; i++)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test_install.sh BUILD CC - installs to a temporary place and builds strangers' programs against it.
+# test_install.sh BUILD CC - installs to a temporary prefix and builds consumer projects against it.
 . "$(dirname "$0")/../app/lib.sh"
 build=$1 cc=$2
 prefix=$work/pre\ fix
@@ -11,7 +11,8 @@ libraries=$(dirname "$library")
 for file in bin/supple include/supple/supple.h share/man/man1/supple.1 share/bash-completion/completions/supple; do
     check "installs $file" test -s "$prefix/$file"
 done
-check "installs every header" test "$(find "$prefix/include" -name '*.h' | wc -l)" -eq "$(find "$source_dir/include" -name '*.h' | wc -l)"
+check "installs every header" test "$(find "$prefix/include" -name '*.h' | wc -l)" \
+    -eq "$(find "$source_dir/include" -name '*.h' | wc -l)"
 run 0 "installed program" "$prefix/bin/supple" --version
 
 # The SONAME carries the minor version while the major version is 0 (docs/abi.md).
@@ -20,9 +21,9 @@ soname=libsupple.so.$(version_of MAJOR)
 if [ "$(version_of MAJOR)" -eq 0 ]; then soname=$soname.$(version_of MINOR); fi
 check "SONAME" grep -qF "[$soname]" <(readelf -d "$library")
 
-# Hidden symbols but the API: what the shared library gives is what the headers declare with SUP_API, no more, no less.
+# The shared library exports exactly the functions that the headers declare with SUP_API.
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >"$work/given"
-# The device's part of it is in a library of its own.
+# The device API is in a separate library.
 declared_in() {
     cat "$@" | tr '\n' ' ' | grep -o -E 'SUP_API [^;(]*\(' | grep -o -E 'sup_[a-z0-9_]+\($' | tr -d '(' | sort -u
 }
@@ -32,17 +33,18 @@ declared_in "$source_dir/include/supple/device.h" >"$work/declared_device"
 nm -g --defined-only "$libraries/libsupple_cuda.a" 2>/dev/null | awk '{ print $3 }' | sort -u >"$work/given_device"
 check "headers declare something" test "$(wc -l <"$work/declared")" -gt 50
 for name in $(comm -23 "$work/given" "$work/declared"); do
-    fail "hidden symbols" "$name is visible and in no public header"
+    fail "hidden symbols" "$name is exported but not declared in a public header"
 done
 for name in $(comm -13 "$work/given" "$work/declared"); do
-    fail "the API is whole" "$name is declared and not there"
+    fail "the API is complete" "$name is declared but not exported"
 done
 check "device.h declares something" test "$(wc -l <"$work/declared_device")" -gt 10
 for name in $(comm -13 "$work/given_device" "$work/declared_device"); do
-    fail "the device's API is whole" "$name is declared and not there"
+    fail "the device API is complete" "$name is declared but not exported"
 done
 pass
-check "no dependency but libc, libm and threads" test -z "$(ldd "$library" | grep -v -E 'linux-vdso|ld-linux|libc\.|libm\.|libpthread\.|libgcc_s\.')"
+check "no dependency but libc, libm and threads" test \
+    -z "$(ldd "$library" | grep -v -E 'linux-vdso|ld-linux|libc\.|libm\.|libpthread\.|libgcc_s\.')"
 
 # pkg-config, shared and static.
 export PKG_CONFIG_PATH=$libraries/pkgconfig
@@ -68,7 +70,7 @@ for kind in shared static; do
 done
 check "all four wrote the same" test "$(sha256sum "$work"/*.glb | cut -d' ' -f1 | sort -u | wc -l)" -eq 1
 
-# A project that takes Supple in with add_subdirectory.
+# A project that embeds Supple with add_subdirectory.
 mkdir -p "$work/embed"
 cat >"$work/embed/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.18)

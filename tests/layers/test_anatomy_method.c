@@ -4,7 +4,7 @@
 
 #include "supple/supple.h"
 
-typedef struct actor {
+typedef struct fixture {
     sup_context context;
     sup_thread_pool *pool;
     sup_character *character;
@@ -13,11 +13,11 @@ typedef struct actor {
     sup_instance *instance;
     sup_pose *pose;
     float *positions;
-} actor;
+} fixture;
 
-static actor open_actor(const char *method_name, const char *dynamic, int32_t threads)
+static fixture open_fixture(const char *method_name, const char *dynamic, int32_t threads)
 {
-    actor a = {.character = test_scene("human", 0.1)};
+    fixture a = {.character = test_scene("human", 0.1)};
     const sup_method *method = sup_method_find(method_name);
     sup_error error;
     double values[64];
@@ -35,7 +35,7 @@ static actor open_actor(const char *method_name, const char *dynamic, int32_t th
     return a;
 }
 
-static void close_actor(actor *a)
+static void close_fixture(fixture *a)
 {
     free(a->positions);
     sup_pose_destroy(a->pose);
@@ -46,13 +46,13 @@ static void close_actor(actor *a)
     sup_thread_pool_destroy(a->pool);
 }
 
-static void step_at_rest(const actor *a, sup_instance *instance, float *positions)
+static void step_at_rest(const fixture *a, sup_instance *instance, float *positions)
 {
     CHECK_EQ(sup_pose_rest(a->character, a->pose), SUP_OK);
     CHECK_EQ(sup_instance_step(instance, a->pose, 1.0f / 30.0f, &(sup_skin_out){.positions = positions}), SUP_OK);
 }
 
-static void step(const actor *a, sup_instance *instance, double time, double dt, float *positions)
+static void step(const fixture *a, sup_instance *instance, double time, double dt, float *positions)
 {
     sup_error error = {0};
     int32_t clip = sup_character_find_clip(a->character, "twist");
@@ -73,7 +73,7 @@ TEST(anatomy_refuses_bodies_without_layers)
     CHECK_TEXT(error.id, "anatomy.layers");
     CHECK(strstr(error.message, "supple anatomy fit") != NULL);
     sup_rig_destroy(rig);
-    /* Surfaces that are on the skin everywhere are none. */
+    /* Surfaces that coincide with the skin everywhere are no layers. */
     sup_character source = *c, *flat = NULL;
     source.muscle_positions = source.bone_positions = c->positions;
     CHECK_OK(sup_character_create(NULL, &source, &flat, &error), error);
@@ -85,7 +85,7 @@ TEST(anatomy_refuses_bodies_without_layers)
     sup_character_destroy(c);
 }
 
-TEST(anatomy_has_all_of_projectives_parameters)
+TEST(anatomy_has_all_projective_parameters)
 {
     const sup_method *own = sup_method_find("anatomy"), *other = sup_method_find("projective");
     CHECK_EQ(own->param_count, other->param_count + 1);
@@ -98,10 +98,10 @@ TEST(anatomy_has_all_of_projectives_parameters)
     CHECK_EQ(own->map_count, other->map_count);
 }
 
-/* The rest pose is at rest, a saved model gives the same bits, and so does any number of threads. */
-TEST(anatomy_is_steady_on_any_thread_count_and_from_a_file)
+/* The rest pose is in equilibrium; a saved model and any number of threads give the same bits. */
+TEST(anatomy_is_reproducible_across_threads_and_files)
 {
-    actor a = open_actor("anatomy", "on", 1), b = open_actor("anatomy", "on", 2);
+    fixture a = open_fixture("anatomy", "on", 1), b = open_fixture("anatomy", "on", 2);
     sup_error error;
     sup_model *loaded = NULL;
     sup_instance *again = NULL;
@@ -124,14 +124,14 @@ TEST(anatomy_is_steady_on_any_thread_count_and_from_a_file)
     free(other);
     sup_instance_destroy(again);
     sup_model_destroy(loaded);
-    close_actor(&a);
-    close_actor(&b);
+    close_fixture(&a);
+    close_fixture(&b);
 }
 
-/* Figure 4.17 (c): in a twist the rib cage keeps the chest rigid; without bones it goes along. */
+/* Figure 4.17 (c): in a twist the rib cage keeps the chest rigid; without bones the chest twists too. */
 static double chest_motion(const char *method)
 {
-    actor a = open_actor(method, "off", 2);
+    fixture a = open_fixture(method, "off", 2);
     double sum = 0.0;
     int32_t count = 0, node = sup_character_find_node(a.character, "chest");
     step(&a, a.instance, 0.6, 0.0, a.positions);
@@ -149,7 +149,7 @@ static double chest_motion(const char *method)
         count++;
     }
     CHECK(count > 30);
-    close_actor(&a);
+    close_fixture(&a);
     return sum / count;
 }
 

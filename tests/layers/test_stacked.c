@@ -1,4 +1,4 @@
-/* Two layers of flesh: the system and the step against the reference in double, on the built-in human. */
+/* Two layers of tissue: the system and the step against the reference in double precision, on the built-in human. */
 #include "bind/model.h"
 #include "methods/anatomy/anatomy.h"
 #include "tissue/anchors.h"
@@ -10,7 +10,7 @@
 
 #include "supple/supple.h"
 
-typedef struct flesh {
+typedef struct layered_tissue {
     sup_character *character;
     sup_rig *rig;
     sup_arena arena;
@@ -19,13 +19,13 @@ typedef struct flesh {
     sup_volumetric_skeleton *skeleton;
     sup_tissue *tissue;
     sup_tissue_report report;
-} flesh;
+} layered_tissue;
 
-/* Bases two thirds of the way to the feet, held by the strongest joint, every third one free; where x is above a limit
- * nothing is given. */
-static flesh open_flesh(double inner_stiffness, double bare_from)
+/* Bases at 0.6 of the distance to the foot points, fixed to the strongest joint, every third one free; no layers
+ * where x is above a limit. */
+static layered_tissue open_tissue(double inner_stiffness, double bare_from)
 {
-    flesh f = {.character = test_scene("human", 0.1)};
+    layered_tissue f = {.character = test_scene("human", 0.1)};
     sup_context context = sup_context_resolve(NULL);
     sup_error error;
     f.arena = sup_arena_create(&context.allocator);
@@ -34,7 +34,7 @@ static flesh open_flesh(double inner_stiffness, double bare_from)
     const sup_simulated_surface *s = &f.surface;
     sup_tissue_skin skin = {s->coarse_count,    s->coarse_triangle_count, s->coarse_positions, s->coarse_triangles,
                             s->influence_first, s->influence_joint,       s->influence_weight};
-    /* A first tissue tells the feet. */
+    /* A first tissue computes the foot points. */
     CHECK_OK(sup_tissue_create(&context, f.rig, &skin, NULL, &f.skeleton, &f.tissue, NULL, &error), error);
     float *base = sup_arena_alloc(&f.arena, 3 * (size_t)s->coarse_count, sizeof *base);
     float *share = sup_arena_alloc(&f.arena, (size_t)s->coarse_count, sizeof *share);
@@ -54,7 +54,7 @@ static flesh open_flesh(double inner_stiffness, double bare_from)
     return f;
 }
 
-static void close_flesh(flesh *f)
+static void close_tissue(layered_tissue *f)
 {
     sup_tissue_destroy(f->tissue);
     sup_skeleton_destroy(f->skeleton);
@@ -63,9 +63,9 @@ static void close_flesh(flesh *f)
     sup_character_destroy(f->character);
 }
 
-static sup_model *bind_flesh(const flesh *f, const sup_system_def *def)
+static sup_model *bind_tissue(const layered_tissue *f, const sup_system_def *def)
 {
-    /* Through the builder of a model, as a method does it. */
+    /* With the model builder, as in a method. */
     sup_context context = sup_context_resolve(NULL);
     sup_error error;
     sup_model_builder builder = {.allocator = context.allocator, .arrays = {.item_size = sizeof(sup_built_array)}};
@@ -79,9 +79,9 @@ static sup_model *bind_flesh(const flesh *f, const sup_system_def *def)
     return model;
 }
 
-TEST(layers_share_the_column)
+TEST(layers_fill_the_prisms)
 {
-    flesh f = open_flesh(3.0, 0.3);
+    layered_tissue f = open_tissue(3.0, 0.3);
     const sup_tissue *t = f.tissue;
     int32_t held = 0, free_given = 0, n = t->skin_count;
     CHECK(t->middle != NULL && t->inner_stiffness == 3.0);
@@ -97,18 +97,19 @@ TEST(layers_share_the_column)
     }
     CHECK(held > n / 4 && free_given > n / 10);
     CHECK_EQ(f.report.on_joint, held);
-    /* Volumes of both layers are those of the columns. */
-    double columns = 0.0, layers = 0.0;
+    /* The volumes of both layers sum to the volumes of the prisms. */
+    double prisms = 0.0, layers = 0.0;
     for (int32_t k = 0; k < 3 * t->triangle_count; k++)
-        columns += sup_tissue_volume6(t, t->tets + 4 * (size_t)k) / 6.0;
+        prisms += sup_tissue_volume6(t, t->tets + 4 * (size_t)k) / 6.0;
     for (int32_t k = 0; k < 6 * t->triangle_count; k++)
         layers += t->tet_volume[k];
-    CHECK_NEAR(layers / columns, 1.0, 0.1); /* splits of layers are not splits of the column; some tets are inverted */
-    close_flesh(&f);
+    /* layers are split into other tets than the prism; some tets are inverted */
+    CHECK_NEAR(layers / prisms, 1.0, 0.1);
+    close_tissue(&f);
 }
 
-/* A bent and shaken pose for the anchors: everything turns by an angle that grows with height. */
-static void place_anchors(const flesh *f, const sup_system *s, double time, float *anchors)
+/* A bent and perturbed pose for the anchors: the rotation angle grows with height. */
+static void set_anchors(const layered_tissue *f, const sup_system *s, double time, float *anchors)
 {
     for (int32_t i = 0; i < s->anchor_count; i++) {
         sup_vec3d p = sup_tissue_vertex(f->tissue, s->anchor[i]);
@@ -121,10 +122,10 @@ static void place_anchors(const flesh *f, const sup_system *s, double time, floa
     }
 }
 
-/* Plain iterations, step by step from the same states: positions of all three surfaces, and the objective. */
-static void check_against_reference(const flesh *f, const sup_system_def *def)
+/* Plain iterations, step by step from the same states: compares positions of all three surfaces and the objective. */
+static void check_against_reference(const layered_tissue *f, const sup_system_def *def)
 {
-    sup_model *model = bind_flesh(f, def);
+    sup_model *model = bind_tissue(f, def);
     sup_system s;
     sup_reference *reference = NULL;
     sup_error error;
@@ -133,22 +134,22 @@ static void check_against_reference(const flesh *f, const sup_system_def *def)
     CHECK_EQ(s.vertex_count, 3 * s.skin_count);
     size_t count = 3 * (size_t)s.vertex_count;
     void *state = aligned_alloc(64, sup_solver_state_size(&s, 0));
-    float *now = calloc(count, 4), *before = calloc(count, 4), *after = calloc(count, 4);
+    float *now = calloc(count, 4), *previous = calloc(count, 4), *after = calloc(count, 4);
     float *anchors = calloc((size_t)s.anchor_count * 4, 4);
     double *x = calloc(count, 8), *y = calloc(count, 8), *double_now = calloc(count, 8),
-           *double_before = calloc(count, 8);
-    CHECK(state && now && before && after && anchors && x && y && double_now && double_before);
+           *double_previous = calloc(count, 8);
+    CHECK(state && now && previous && after && anchors && x && y && double_now && double_previous);
     memset(state, 0, sup_solver_state_size(&s, 0));
     CHECK_EQ(sup_solver_reset(NULL, &s, state, 0, NULL, NULL, 0), SUP_OK);
     sup_solver_vertices(&s, state, now);
-    memcpy(before, now, count * 4);
+    memcpy(previous, now, count * 4);
     for (int step = 1; step <= 3; step++) {
-        place_anchors(f, &s, 0.1 * step, anchors);
+        set_anchors(f, &s, 0.1 * step, anchors);
         for (size_t i = 0; i < count; i++) {
             double_now[i] = (double)now[i];
-            double_before[i] = (double)before[i];
+            double_previous[i] = (double)previous[i];
         }
-        sup_reference_predict(reference, double_now, double_before, 0.0, (double[3]){0, 0, 0}, y);
+        sup_reference_predict(reference, double_now, double_previous, 0.0, (double[3]){0, 0, 0}, y);
         memcpy(x, y, count * 8);
         for (int32_t i = 0; i < s.anchor_count; i++)
             for (int k = 0; k < 3; k++)
@@ -157,39 +158,41 @@ static void check_against_reference(const flesh *f, const sup_system_def *def)
         sup_solver_input input = {.anchors = anchors, .mode = SUP_SOLVER_PLAIN, .iterations = 6};
         sup_solver_report report;
         CHECK_EQ(sup_solver_step(NULL, &s, state, &input, &report), SUP_OK);
-        memcpy(before, now, count * 4);
+        memcpy(previous, now, count * 4);
         sup_solver_vertices(&s, state, now);
         for (size_t i = 0; i < count; i++)
             CHECK_MSG(fabs((double)now[i] - x[i]) < 3e-5, "step %d vertex %zu of %d: %.8g, expected %.8g", step, i / 3,
                       (int)s.vertex_count, (double)now[i], x[i]);
     }
-    free(state), free(now), free(before), free(after), free(anchors);
-    free(x), free(y), free(double_now), free(double_before);
+    free(state), free(now), free(previous), free(after), free(anchors);
+    free(x), free(y), free(double_now), free(double_previous);
     sup_reference_destroy(reference);
     sup_model_destroy(model);
 }
 
-TEST(stacked_step_is_the_reference)
+TEST(stacked_step_equals_the_reference)
 {
-    flesh f = open_flesh(3.0, 0.3);
+    layered_tissue f = open_tissue(3.0, 0.3);
     sup_system_def def = {.tissue = f.tissue, .skeleton = f.skeleton};
     check_against_reference(&f, &def);
     def.is_static = true;
     check_against_reference(&f, &def);
-    close_flesh(&f);
+    close_tissue(&f);
 }
 
-/* With a middle that has the stiffness of the flesh over it a stretched bar is straight; with a stiffer one most of the
- * stretch is outside. Seen as the way that middle and skin go when bones go sideways and nothing else does. */
+/* If the inner layer is as stiff as the outer one, a stretched bar stays straight; if it is stiffer, most of the
+ * stretch is in the outer layer. Measured by the displacement of middle surface and skin when only the bones move
+ * sideways. */
 TEST(stiffer_muscle_moves_more_with_its_bone)
 {
-    double way[2];
+    double displacement[2];
     for (int k = 0; k < 2; k++) {
-        flesh f = open_flesh(k == 0 ? 1.0 : 10.0, 1e9);
+        layered_tissue f = open_tissue(k == 0 ? 1.0 : 10.0, 1e9);
         unsigned char *fixed = calloc((size_t)f.tissue->skin_count, 1);
-        memset(fixed, 1, (size_t)f.tissue->skin_count); /* the skin stays: the middle is pulled by both sides */
+        /* the skin is fixed: the middle surface is pulled from both sides */
+        memset(fixed, 1, (size_t)f.tissue->skin_count);
         sup_system_def def = {.tissue = f.tissue, .skeleton = f.skeleton, .fixed = fixed, .is_static = true};
-        sup_model *model = bind_flesh(&f, &def);
+        sup_model *model = bind_tissue(&f, &def);
         sup_system s;
         sup_error error;
         CHECK_OK(sup_system_open(model, "s", &s, &error), error);
@@ -201,12 +204,13 @@ TEST(stiffer_muscle_moves_more_with_its_bone)
         }
         CHECK_EQ(sup_solver_reset(NULL, &s, state, 0, anchors, NULL, 20), SUP_OK);
         sup_solver_vertices(&s, state, at);
-        way[k] = 0.0;
+        displacement[k] = 0.0;
         for (int32_t v = 0; v < s.skin_count; v++)
-            way[k] += ((double)at[3 * (2 * s.skin_count + v)] - f.tissue->middle[3 * (size_t)v]) / s.skin_count;
+            displacement[k] +=
+                ((double)at[3 * (2 * s.skin_count + v)] - f.tissue->middle[3 * (size_t)v]) / s.skin_count;
         free(state), free(anchors), free(at), free(fixed);
         sup_model_destroy(model);
-        close_flesh(&f);
+        close_tissue(&f);
     }
-    CHECK(way[0] > 0.0005 && way[1] > 1.2 * way[0] && way[1] < 0.005);
+    CHECK(displacement[0] > 0.0005 && displacement[1] > 1.2 * displacement[0] && displacement[1] < 0.005);
 }

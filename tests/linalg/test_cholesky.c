@@ -86,7 +86,7 @@ TEST(cholesky_shapes)
     const sup_triplet blocks[] = {{0, 0, 2.0}, {1, 1, 3.0}, {2, 2, 4.0}, {3, 3, 5.0},
                                   {4, 4, 6.0}, {0, 3, 1.0}, {1, 4, -1.0}};
     shapes[0] = matrix_from(1, &one, 1);
-    shapes[1] = matrix_from(5, blocks, 7); /* disconnected, one row alone */
+    shapes[1] = matrix_from(5, blocks, 7); /* disconnected, one isolated row */
     shapes[2] = matrix_dense(70, 3);       /* one wide supernode */
     shapes[3] = matrix_grid(23, 17, 0.1, 3.0);
     shapes[4] = matrix_grid(1, 90, 1.0, 10.0);
@@ -134,7 +134,7 @@ static void check_refused(const sup_csr *a, const char *id)
     CHECK_OK(sup_cholesky_analyse(NULL, a, NULL, &c, &error), error);
     CHECK_EQ(sup_cholesky_factorise(c, a, &error), SUP_ERROR_NUMERIC);
     CHECK_TEXT(error.id, id);
-    /* and no way to get a number that is not finite out of it */
+    /* and it never returns a value that is not finite */
     double *x = random_vector(a->size, 1), *workspace = random_vector(sup_cholesky_workspace(c, 1), 1);
     sup_cholesky_solve(c, 1, x, x, workspace);
     for (int32_t i = 0; i < a->size; i++)
@@ -143,7 +143,7 @@ static void check_refused(const sup_csr *a, const char *id)
     sup_cholesky_destroy(c);
 }
 
-TEST(cholesky_refuses_what_is_not_positive_definite)
+TEST(cholesky_rejects_indefinite_matrices)
 {
     for (int32_t width = 1; width < 30; width++) { /* a Laplacian alone: constants are in its kernel */
         sup_csr singular = matrix_grid(width, 11, 0.0, 0.1 * width);
@@ -163,13 +163,13 @@ TEST(cholesky_refuses_what_is_not_positive_definite)
     check_refused(&nan, "linalg.cholesky.finite");
     nan.value[100] = INFINITY;
     check_refused(&nan, "linalg.cholesky.finite");
-    nan.value[100] = 1e200; /* squares overflow on the way */
+    nan.value[100] = 1e200; /* squares overflow in between */
     check_refused(&nan, "linalg.cholesky.positive");
     sup_csr_free(&indefinite), sup_csr_free(&negative), sup_csr_free(&zero);
     sup_csr_free(&saddle), sup_csr_free(&nan);
 }
 
-TEST(cholesky_names_the_row)
+TEST(cholesky_reports_the_failing_row)
 {
     sup_triplet t[6];
     for (int32_t i = 0; i < 6; i++)
@@ -182,7 +182,7 @@ TEST(cholesky_names_the_row)
     sup_csr_free(&a);
 }
 
-TEST(cholesky_refuses_bad_orders)
+TEST(cholesky_rejects_invalid_orders)
 {
     sup_csr a = matrix_grid(2, 2, 1.0, 1.0);
     const int32_t twice[4] = {0, 1, 1, 3}, outside[4] = {0, 1, 2, 4};
@@ -216,7 +216,7 @@ static void stingy_release(void *user, void *memory, size_t size)
     free(memory);
 }
 
-TEST(cholesky_survives_every_refused_allocation)
+TEST(cholesky_survives_allocation_failures)
 {
     sup_csr a = matrix_grid(10, 10, 1.0, 1.0);
     bool done = false;

@@ -34,7 +34,7 @@ TEST(csr_matches_dense_product)
     }
 }
 
-TEST(csr_refuses_bad_triplets)
+TEST(csr_rejects_invalid_triplets)
 {
     sup_csr a = {.size = 77};
     sup_error error = {0};

@@ -19,7 +19,7 @@ static block block_of(const sup_csr *a)
     b.ints = malloc(((size_t)b.int_count + 2) * 4);
     b.floats = malloc(((size_t)b.float_count + 2) * 4);
     CHECK(b.ints != NULL && b.floats != NULL);
-    b.ints[b.int_count] = 12345; /* nothing may be written behind */
+    b.ints[b.int_count] = 12345; /* must not be written beyond */
     b.floats[b.float_count] = 12345.0f;
     CHECK_OK(sup_float_factor_write(b.cholesky, b.ints, b.floats, &error), error);
     CHECK_EQ(b.ints[b.int_count], 12345);
@@ -197,14 +197,14 @@ TEST(double_kernels_agree)
             }
 }
 
-TEST(float_factor_refuses_damage)
+TEST(float_factor_check_detects_damage)
 {
     sup_csr a = matrix_grid(9, 8, 1.0, 10.0);
     block f = block_of(&a);
     CHECK(!sup_float_factor_check(NULL, 0, NULL, 0));
     CHECK(!sup_float_factor_check(f.ints, f.int_count - 1, f.floats, f.float_count));
     CHECK(!sup_float_factor_check(f.ints, f.int_count, f.floats, f.float_count - 1));
-    /* Any int out of place: either still safe to use or refused; sizes and far indices always refused. */
+    /* Any damaged int: still safe to use or rejected; sizes and far indices are always rejected. */
     static float x[72 * 4], work[72 * 4];
     for (int64_t k = 0; k < f.int_count; k++) {
         const int32_t values[] = {-1, INT32_MAX, INT32_MIN, f.ints[k] + 1, f.ints[k] - 1, 0};
@@ -213,7 +213,7 @@ TEST(float_factor_refuses_damage)
             f.ints[k] = values[m];
             if (!sup_float_factor_check(f.ints, f.int_count, f.floats, f.float_count)) continue;
             sup_float_factor view = sup_float_factor_view(f.ints, f.floats);
-            sup_float_solve4(&view, x, x, work); /* address sanitizer watches */
+            sup_float_solve4(&view, x, x, work); /* checked by the address sanitizer */
         }
         f.ints[k] = keep;
     }
@@ -239,7 +239,7 @@ TEST(float_factor_refuses_damage)
     sup_csr_free(&a);
 }
 
-TEST(float_factor_refuses_overflow)
+TEST(float_factor_rejects_overflow)
 {
     const sup_triplet t = {0, 0, 1e-90};
     sup_csr a = matrix_from(1, &t, 1);

@@ -1,4 +1,4 @@
-/* test_small_dense.c - Cholesky and eigenvectors of small dense matrices against what defines them. */
+/* test_small_dense.c - Cholesky and eigenvectors of small dense matrices against their definitions. */
 #include "linalg/small_dense.h"
 
 #include "test.h"
@@ -41,7 +41,7 @@ TEST(small_cholesky_solves)
     CHECK(!sup_dense_cholesky(N, matrix));
 }
 
-TEST(small_eigenvectors_are_right_and_in_order)
+TEST(small_eigenvectors_are_accurate_and_sorted)
 {
     double matrix[N * N], work[N * N], values[N], vectors[N * N], trace = 0.0, sum = 0.0;
     random_matrix(0.0, matrix);

@@ -78,8 +78,9 @@ static void check_same(const sup_character *a, const sup_character *b)
     check_floats("muscle", a->muscle_positions, b->muscle_positions, vertices * 3, 0.0);
     check_floats("bone", a->bone_positions, b->bone_positions, vertices * 3, 0.0);
     check_influences(a, b);
-    CHECK((a->bone_holders == NULL) == (b->bone_holders == NULL));
-    CHECK(a->bone_holders == NULL || memcmp(a->bone_holders, b->bone_holders, vertices * sizeof(int32_t)) == 0);
+    CHECK((a->bone_attachments == NULL) == (b->bone_attachments == NULL));
+    CHECK(a->bone_attachments == NULL ||
+          memcmp(a->bone_attachments, b->bone_attachments, vertices * sizeof(int32_t)) == 0);
     check_clips(a, b);
     CHECK(a->extras != NULL ? b->extras != NULL && strcmp(a->extras, b->extras) == 0 : b->extras == NULL);
 }
@@ -123,7 +124,7 @@ TEST(character_with_layers_and_extras_round_trips)
     int32_t *holders = malloc(count / 3 * sizeof *holders);
     for (int32_t v = 0; v < human->vertex_count; v++)
         holders[v] = v % (human->bone_count + 1) - 1;
-    source.bone_holders = holders;
+    source.bone_attachments = holders;
     source.extras = "{\"masses\":{\"fat\":12.5,\"muscle\":30},\"who\":\"J\\u00f6rg\"}";
     CHECK_OK(sup_character_create(NULL, &source, &layered, &error), error);
     free(layers);

@@ -59,7 +59,7 @@ static void bind_block(block *b)
     sup_model_builder builder = {.allocator = context.allocator, .arrays = {.item_size = sizeof(sup_built_array)}};
     sup_model_header header = {0};
     sup_error error = {0};
-    sup_pbd_def def = {b->particle_count, b->rest, b->tet_count, b->tets, b->kinematic, b->def.constraints_a_part};
+    sup_pbd_def def = {b->particle_count, b->rest, b->tet_count, b->tets, b->kinematic, b->def.cluster_size};
     if (sup_pbd_bind(&context, &def, &builder, "pbd", NULL, &error) != SUP_OK ||
         sup_model_pack(&context, &method, &header, &builder, &b->model, &error) != SUP_OK ||
         sup_pbd_open(b->model, "pbd", &b->pbd, &error) != SUP_OK) {
@@ -82,9 +82,9 @@ block block_make(const block_def *def)
     make_particles(&b);
     bind_block(&b);
     b.state = grab(sup_pbd_state_size(&b.pbd), 1);
-    b.guide = grab((size_t)b.pbd.row_count, 16);
-    b.guide_before = grab((size_t)b.pbd.row_count, 16);
-    b.bone = grab((size_t)b.pbd.row_count, 16);
+    b.guide = grab((size_t)b.pbd.slot_count, 16);
+    b.guide_previous = grab((size_t)b.pbd.slot_count, 16);
+    b.bone = grab((size_t)b.pbd.slot_count, 16);
     b.input = (sup_pbd_input){.settings = {.seconds = 0.01f,
                                            .stretch = 2e4,
                                            .volume = 1e6,
@@ -92,11 +92,11 @@ block block_make(const block_def *def)
                                            .follow = 4.0,
                                            .inertia = 1000.0}, /* water, a metre long */
                               .guide = b.guide,
-                              .guide_before = b.guide_before,
+                              .guide_previous = b.guide_previous,
                               .bone = b.bone,
                               .iterations = 12};
     block_pose(&b, 0.0, sup_affine_identity());
-    sup_pbd_start(&b.pbd, b.state, b.guide);
+    sup_pbd_init(&b.pbd, b.state, b.guide);
     block_reset(&b);
     return b;
 }
@@ -105,7 +105,7 @@ void block_free(block *b)
 {
     sup_model_destroy(b->model);
     free(b->rest), free(b->tets), free(b->kinematic), free(b->state);
-    free(b->guide), free(b->guide_before), free(b->bone);
+    free(b->guide), free(b->guide_previous), free(b->bone);
 }
 
 void block_pose(block *b, double angle, sup_affine whole)
@@ -114,22 +114,22 @@ void block_pose(block *b, double angle, sup_affine whole)
         sup_affine_from_trs(sup_v3(0, 0, 0), sup_quatd_from_axis_angle(sup_v3(0, 0, 1), angle), sup_v3(1, 1, 1));
     sup_affine joint[2] = {whole, sup_affine_multiply(whole, bend)};
     double half = 0.5 * (b->def.length > 0.0 ? b->def.length : 1.0);
-    memcpy(b->guide_before, b->guide, (size_t)b->pbd.row_count * 16);
+    memcpy(b->guide_previous, b->guide, (size_t)b->pbd.slot_count * 16);
     for (int32_t v = 0; v < b->particle_count; v++) {
         sup_vec3d p = sup_v3(b->rest[3 * v], b->rest[3 * v + 1], b->rest[3 * v + 2]);
         double t = fmin(fmax(p.x / half * 3.0 + 0.5, 0.0), 1.0);
         sup_vec3d q = sup_v3_lerp(sup_affine_point(joint[0], p), sup_affine_point(joint[1], p), t);
-        sup_v3_store(b->guide + 4 * (int64_t)b->pbd.row[v], q);
+        sup_v3_store(b->guide + 4 * (int64_t)b->pbd.slot[v], q);
         sup_vec3d foot = sup_v3(fmin(fmax(p.x, -half), half), 0, 0);
-        sup_v3_store(b->bone + 4 * (int64_t)b->pbd.row[v], sup_affine_point(joint[foot.x > 0.0], foot));
-        b->bone[4 * (int64_t)b->pbd.row[v] + 3] = (float)sup_v3_distance(p, foot);
+        sup_v3_store(b->bone + 4 * (int64_t)b->pbd.slot[v], sup_affine_point(joint[foot.x > 0.0], foot));
+        b->bone[4 * (int64_t)b->pbd.slot[v] + 3] = (float)sup_v3_distance(p, foot);
     }
 }
 
 void block_reset(block *b)
 {
-    memcpy(b->guide_before, b->guide, (size_t)b->pbd.row_count * 16);
-    sup_pbd_place(&b->pbd, b->state, b->guide);
+    memcpy(b->guide_previous, b->guide, (size_t)b->pbd.slot_count * 16);
+    sup_pbd_set_positions(&b->pbd, b->state, b->guide);
 }
 
 bool block_step(block *b, const sup_context *context)
@@ -145,7 +145,7 @@ double block_volume(const block *b, const float *rows)
         sup_vec3d p[4];
         for (int k = 0; k < 4; k++) {
             int32_t v = b->tets[4 * t + k];
-            p[k] = rows != NULL ? sup_v3_load(rows + 4 * (int64_t)b->pbd.row[v])
+            p[k] = rows != NULL ? sup_v3_load(rows + 4 * (int64_t)b->pbd.slot[v])
                                 : sup_v3(b->rest[3 * v], b->rest[3 * v + 1], b->rest[3 * v + 2]);
         }
         /* Every second way round of a cube's tets is left-handed. */
@@ -157,5 +157,5 @@ double block_volume(const block *b, const float *rows)
 
 const float *block_at(const block *b, int32_t i, int32_t j, int32_t k)
 {
-    return sup_pbd_rows(&b->pbd, b->state) + 4 * (int64_t)b->pbd.row[lattice(&b->def, i, j, k)];
+    return sup_pbd_positions(&b->pbd, b->state) + 4 * (int64_t)b->pbd.slot[lattice(&b->def, i, j, k)];
 }

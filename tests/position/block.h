@@ -12,7 +12,7 @@ typedef struct block_def {
     double noise;               /* of a cube's edge, moves inner particles */
     bool core;                  /* particles on the axis are kinematic */
     bool left_end;              /* particles of the left face are kinematic */
-    int32_t constraints_a_part; /* 0: the default */
+    int32_t cluster_size; /* 0: the default */
 } block_def;
 
 typedef struct block {
@@ -24,17 +24,17 @@ typedef struct block {
     sup_model *model;
     sup_pbd pbd;
     void *state;
-    float *guide, *guide_before, *bone; /* [row_count*4] */
+    float *guide, *guide_previous, *bone; /* [slot_count*4] */
     sup_pbd_input input;                /* pointing at those; physical units, 10 ms, 12 iterations */
 } block;
 
 /* Ends the program when memory runs out or the bind fails. */
 block block_make(const block_def *def);
 void block_free(block *b);
-/* The guide and bone points with the right half turned by `angle` about z, then all moved by `whole`. guide_before
+/* The guide and bone points with the right half turned by `angle` about z, then all moved by `whole`. guide_previous
  * takes the guide that was there. */
 void block_pose(block *b, double angle, sup_affine whole);
-/* At rest at the guide, guide_before the same. */
+/* At rest at the guide, guide_previous the same. */
 void block_reset(block *b);
 bool block_step(block *b, const sup_context *context);
 /* Of all tets together, from rows of four floats; and of the rest shape when rows is NULL. */

@@ -17,14 +17,14 @@ TEST(points_in_tets) /* 19 */
     static const float out[][3] = {{0.5f, 0.5f, 0.5f}, {-1e-4f, 0.2f, 0.2f}, {2, 0, 0}, {NAN, 0, 0}};
     float w[4];
     for (int i = 0; i < 5; i++) {
-        CHECK(sup_tet_holds(tet, in[i], w));
+        CHECK(sup_tet_contains(tet, in[i], w));
         CHECK_NEAR(w[0] + w[1] + w[2] + w[3], 1.0, 1e-6);
         for (int c = 0; c < 3; c++)
             CHECK_NEAR(w[c + 1], in[i][c], 1e-6);
-        CHECK(!sup_tet_holds(turned, in[i], w) && !sup_tet_holds(flat, in[i], w));
+        CHECK(!sup_tet_contains(turned, in[i], w) && !sup_tet_contains(flat, in[i], w));
     }
     for (int i = 0; i < 4; i++)
-        CHECK(!sup_tet_holds(tet, out[i], w));
+        CHECK(!sup_tet_contains(tet, out[i], w));
 }
 
 TEST(cells_find_what_brute_force_finds) /* 20 */
@@ -32,15 +32,15 @@ TEST(cells_find_what_brute_force_finds) /* 20 */
     enum { POINTS = 600, TETS = 200 };
     static float points[POINTS][3];
     sup_random random = {11};
-    sup_cells cells;
-    void *memory = malloc(sup_cells_size(POINTS));
-    sup_cells_start(&cells, memory, POINTS, 0.3f);
+    sup_spatial_hash cells;
+    void *memory = malloc(sup_spatial_hash_size(POINTS));
+    sup_spatial_hash_init(&cells, memory, POINTS, 0.3f);
     for (int round = 0; round < 3; round++) { /* timestamps: what was there before must be gone */
-        sup_cells_empty(&cells);
+        sup_spatial_hash_clear(&cells);
         for (int i = 0; i < POINTS; i++) {
             for (int c = 0; c < 3; c++)
                 points[i][c] = (float)(4.0 * sup_random_unit(&random) - 2.5);
-            sup_cells_insert(&cells, i, points[i]);
+            sup_spatial_hash_insert(&cells, i, points[i]);
         }
         int found = 0, expected = 0;
         for (int t = 0; t < TETS; t++) {
@@ -55,14 +55,14 @@ TEST(cells_find_what_brute_force_finds) /* 20 */
                     high[c] = fmaxf(high[c], corner[k][c]);
                 }
             const float *tet[4] = {corner[0], corner[1], corner[2], corner[3]};
-            for (int x = sup_cells_of(&cells, low[0]); x <= sup_cells_of(&cells, high[0]); x++)
-                for (int y = sup_cells_of(&cells, low[1]); y <= sup_cells_of(&cells, high[1]); y++)
-                    for (int z = sup_cells_of(&cells, low[2]); z <= sup_cells_of(&cells, high[2]); z++)
-                        for (int32_t i = sup_cells_first(&cells, x, y, z); i >= 0; i = cells.next[i])
-                            seen[i] |= sup_tet_holds(tet, points[i], w);
+            for (int x = sup_spatial_hash_cell(&cells, low[0]); x <= sup_spatial_hash_cell(&cells, high[0]); x++)
+                for (int y = sup_spatial_hash_cell(&cells, low[1]); y <= sup_spatial_hash_cell(&cells, high[1]); y++)
+                    for (int z = sup_spatial_hash_cell(&cells, low[2]); z <= sup_spatial_hash_cell(&cells, high[2]); z++)
+                        for (int32_t i = sup_spatial_hash_first(&cells, x, y, z); i >= 0; i = cells.next[i])
+                            seen[i] |= sup_tet_contains(tet, points[i], w);
             for (int i = 0; i < POINTS; i++) {
                 found += seen[i];
-                expected += sup_tet_holds(tet, points[i], w);
+                expected += sup_tet_contains(tet, points[i], w);
             }
         }
         CHECK(expected > 20);
@@ -82,7 +82,7 @@ typedef struct body {
     sup_model *model;
     sup_position_view view;
     sup_mat34 *joints;
-    float *rows, *before, *bone; /* [row_count*4] */
+    float *rows, *before, *bone; /* [slot_count*4] */
     void *state;
 } body;
 
@@ -114,7 +114,7 @@ static void bind_shared(void)
 }
 
 /* The plane with most particles beside it: the elbow's. */
-static int32_t widest(const sup_meet *m)
+static int32_t widest(const sup_collide *m)
 {
     int32_t best = 0;
     for (int32_t i = 1; i < m->plane_count; i++)
@@ -129,8 +129,8 @@ static body *bend(double angle)
     if (shared.model == NULL) bind_shared();
     body *b = &made;
     *b = shared;
-    const sup_meet *m = &b->view.meet;
-    size_t rows = (size_t)b->view.pbd.row_count;
+    const sup_collide *m = &b->view.collide;
+    size_t rows = (size_t)b->view.pbd.slot_count;
     b->joints = calloc((size_t)m->joint_count, sizeof(sup_mat34));
     b->rows = calloc(4 * rows, sizeof(float));
     b->before = calloc(4 * rows, sizeof(float));
@@ -161,8 +161,8 @@ static body *bend(double angle)
         b->rows[4 * i + 3] = b->view.pbd.inverse_mass[i];
     }
     memcpy(b->before, b->rows, 4 * rows * sizeof(float));
-    b->state = aligned_alloc(64, (sup_meet_state_size(m) + 63) / 64 * 64);
-    sup_meet_reset(m, b->state);
+    b->state = aligned_alloc(64, (sup_collide_state_size(m) + 63) / 64 * 64);
+    sup_collide_reset(m, b->state);
     free(below);
     return b;
 }
@@ -172,17 +172,17 @@ static void done(body *b)
     free(b->joints), free(b->rows), free(b->before), free(b->bone), free(b->state);
 }
 
-static void begin(body *b, sup_meet_mode mode, bool planes)
+static void begin(body *b, sup_collide_mode mode, bool planes)
 {
-    sup_meet_input input = {.mode = mode,
+    sup_collide_input input = {.mode = mode,
                             .planes = planes,
                             .joints = b->joints,
                             .size = b->view.size,
                             .rest = b->view.rest,
                             .bone = b->bone,
-                            .before = b->before,
+                            .previous = b->before,
                             .iterations = 1000};
-    sup_meet_begin(&b->view.meet, b->state, &input);
+    sup_collide_begin(&b->view.collide, b->state, &input);
 }
 
 TEST(what_is_apart_touches_nothing) /* 21: at rest, and with the forearm well away from the upper arm */
@@ -190,10 +190,10 @@ TEST(what_is_apart_touches_nothing) /* 21: at rest, and with the forearm well aw
     sup_context context = sup_context_resolve(NULL);
     for (int k = 0; k < 3; k++) {
         body *b = bend(0.6 * k);
-        size_t size = (size_t)b->view.pbd.row_count * 4 * sizeof(float);
-        begin(b, SUP_MEET_ALWAYS, k == 0);
-        sup_meet_solve(b->state, &context, b->rows);
-        const sup_meet_report *report = sup_meet_report_of(b->state);
+        size_t size = (size_t)b->view.pbd.slot_count * 4 * sizeof(float);
+        begin(b, SUP_COLLIDE_ALWAYS, k == 0);
+        sup_collide_solve(b->state, &context, b->rows);
+        const sup_collide_report *report = sup_collide_report_of(b->state);
         CHECK(report->hashed > 100 && report->tested > 1000);
         CHECK_MSG(report->pairs == 0, "%d pairs at %g radians", report->pairs, 0.6 * k);
         CHECK_EQ(report->planes, 0);
@@ -205,19 +205,19 @@ TEST(what_is_apart_touches_nothing) /* 21: at rest, and with the forearm well aw
 TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
 {
     body *b = bend(2.1);
-    const sup_meet *m = &b->view.meet;
+    const sup_collide *m = &b->view.collide;
     sup_context context = sup_context_resolve(NULL);
-    begin(b, SUP_MEET_ON_DEMAND, true);
-    sup_meet_state *s = b->state;
+    begin(b, SUP_COLLIDE_ON_DEMAND, true);
+    sup_collide_state *s = b->state;
     CHECK(s->plane_count >= 1);
     int32_t moved = 0;
-    float *start = malloc((size_t)b->view.pbd.row_count * 4 * sizeof(float));
-    memcpy(start, b->rows, (size_t)b->view.pbd.row_count * 4 * sizeof(float));
-    const sup_meet_plane *plane = &s->planes[0];
+    float *start = malloc((size_t)b->view.pbd.slot_count * 4 * sizeof(float));
+    memcpy(start, b->rows, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
+    const sup_collide_plane *plane = &s->planes[0];
     s->plane_count = 1;
-    sup_meet_planes_gather(s, &context, b->rows);
-    sup_meet_planes_solve(s, &context, b->rows);
-    for (int32_t i = 0; i < b->view.pbd.row_count; i++) { /* along the normal only */
+    sup_collide_planes_gather(s, &context, b->rows);
+    sup_collide_planes_solve(s, &context, b->rows);
+    for (int32_t i = 0; i < b->view.pbd.slot_count; i++) { /* along the normal only */
         const float *n = plane->normal, *p = b->rows + 4 * i, *q = start + 4 * i;
         float d[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]}, along = d[0] * n[0] + d[1] * n[1] + d[2] * n[2];
         for (int c = 0; c < 3; c++)
@@ -227,13 +227,13 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
     }
     CHECK_MSG(moved > 5, "%d particles moved", moved);
     for (int i = 0; i < 10; i++)
-        sup_meet_planes_solve(s, &context, b->rows);
-    memcpy(start, b->rows, (size_t)b->view.pbd.row_count * 4 * sizeof(float));
-    sup_meet_planes_solve(s, &context, b->rows); /* and nothing moves any more where all are on their side */
-    for (int32_t i = 0; i < 4 * b->view.pbd.row_count; i++)
+        sup_collide_planes_solve(s, &context, b->rows);
+    memcpy(start, b->rows, (size_t)b->view.pbd.slot_count * 4 * sizeof(float));
+    sup_collide_planes_solve(s, &context, b->rows); /* and nothing moves any more where all are on their side */
+    for (int32_t i = 0; i < 4 * b->view.pbd.slot_count; i++)
         CHECK(fabsf(b->rows[i] - start[i]) < 1e-5f);
     for (int32_t k = m->plane_first[plane->plane]; k < m->plane_first[plane->plane + 1]; k++) {
-        const float *p = b->rows + 4 * m->entry_row[k];
+        const float *p = b->rows + 4 * m->entry_slot[k];
         float height = 0.0f, deep = 0.0f;
         for (int c = 0; c < 3; c++) {
             height += m->entry[2 * k] * (p[c] - plane->centre[c]) * plane->normal[c];
@@ -248,53 +248,53 @@ TEST(planes_keep_flesh_on_its_side) /* 22, 24 */
 TEST(cells_on_demand_find_what_all_cells_find) /* 23 */
 {
     sup_context context = sup_context_resolve(NULL);
-    int32_t *held = NULL;
+    int32_t *contact = NULL;
     for (int k = 0; k < 2; k++) {
         body *b = bend(CRUSHED);
-        begin(b, k == 0 ? SUP_MEET_ALWAYS : SUP_MEET_ON_DEMAND, false);
-        sup_meet_solve(b->state, &context, b->rows);
-        size_t size = (size_t)b->view.meet.surface_count * sizeof(int32_t);
-        CHECK_MSG(sup_meet_report_of(b->state)->pairs >= 8, "%d pairs", sup_meet_report_of(b->state)->pairs);
+        begin(b, k == 0 ? SUP_COLLIDE_ALWAYS : SUP_COLLIDE_ON_DEMAND, false);
+        sup_collide_solve(b->state, &context, b->rows);
+        size_t size = (size_t)b->view.collide.surface_count * sizeof(int32_t);
+        CHECK_MSG(sup_collide_report_of(b->state)->pairs >= 8, "%d pairs", sup_collide_report_of(b->state)->pairs);
         if (k == 0) {
-            held = malloc(size);
-            memcpy(held, sup_meet_held(b->state), size);
+            contact = malloc(size);
+            memcpy(contact, sup_collide_contacts(b->state), size);
         } else
-            CHECK(memcmp(held, sup_meet_held(b->state), size) == 0);
+            CHECK(memcmp(contact, sup_collide_contacts(b->state), size) == 0);
         done(b);
     }
-    free(held);
+    free(contact);
 }
 
 TEST(flesh_gives_way_on_both_sides)
 {
     body *b = bend(CRUSHED);
     sup_context context = sup_context_resolve(NULL);
-    begin(b, SUP_MEET_ON_DEMAND, false);
-    int32_t first = 0, last = 0, gave = 0, held = 0;
+    begin(b, SUP_COLLIDE_ON_DEMAND, false);
+    int32_t first = 0, last = 0, gave = 0, contact = 0;
     for (int step = 0; step < 40; step++) {
-        begin(b, SUP_MEET_ON_DEMAND, false);
+        begin(b, SUP_COLLIDE_ON_DEMAND, false);
         for (int i = 0; i < 4; i++)
-            sup_meet_solve(b->state, &context, b->rows);
-        if (step == 0) first = sup_meet_report_of(b->state)->pairs;
+            sup_collide_solve(b->state, &context, b->rows);
+        if (step == 0) first = sup_collide_report_of(b->state)->pairs;
     }
-    const sup_meet *m = &b->view.meet;
-    sup_meet_state *s = b->state;
-    for (int32_t i = 0; i < s->active_count; i++) { /* all that is held has come out */
-        const int32_t *t = m->triangle + 3 * (int64_t)s->held[s->active[i]];
-        float *p = b->rows + 4 * m->row[s->active[i]];
+    const sup_collide *m = &b->view.collide;
+    sup_collide_state *s = b->state;
+    for (int32_t i = 0; i < s->active_count; i++) { /* all that is contact has come out */
+        const int32_t *t = m->triangle + 3 * (int64_t)s->contact[s->active[i]];
+        float *p = b->rows + 4 * m->slot[s->active[i]];
         sup_vec3d c[3];
         for (int k = 0; k < 3; k++)
-            c[k] = sup_v3_load(b->rows + 4 * m->row[t[k]]);
+            c[k] = sup_v3_load(b->rows + 4 * m->slot[t[k]]);
         sup_vec3d n = sup_v3_unit_or(sup_v3_cross(sup_v3_sub(c[1], c[0]), sup_v3_sub(c[2], c[0])), sup_v3(0, 0, 0));
         last += sup_v3_dot(sup_v3_sub(sup_v3_load(p), c[0]), n) < -0.05 * (double)m->edge;
     }
     for (int32_t i = 0; i < m->surface_count; i++) {
-        float *p = b->rows + 4 * m->row[i], *q = b->before + 4 * m->row[i];
+        float *p = b->rows + 4 * m->slot[i], *q = b->before + 4 * m->slot[i];
         CHECK(isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]));
-        held += s->held[i] >= 0;
-        gave += s->held[i] < 0 && memcmp(p, q, 3 * sizeof(float)) != 0;
+        contact += s->contact[i] >= 0;
+        gave += s->contact[i] < 0 && memcmp(p, q, 3 * sizeof(float)) != 0;
     }
-    CHECK_MSG(first >= 8 && gave >= 8, "%d found, %d held, %d gave way", first, held, gave);
+    CHECK_MSG(first >= 8 && gave >= 8, "%d found, %d contact, %d gave way", first, contact, gave);
     CHECK_MSG(last * 2 <= first, "%d of %d still inside", last, first);
     done(b);
 }
@@ -439,8 +439,8 @@ TEST(painted_flesh_is_soft)
     if (shared.model == NULL) bind_shared();
     const sup_position_view *v = &shared.view;
     int32_t soft = 0, hard = 0;
-    for (int32_t i = 0; i < v->pbd.row_count; i++) {
-        if (!(v->pbd.share[i] > 0.0f)) continue;
+    for (int32_t i = 0; i < v->pbd.slot_count; i++) {
+        if (!(v->pbd.particle_volume[i] > 0.0f)) continue;
         double away = sup_v3_distance(sup_v3_load(v->surface + 4 * i), sup_v3_load(v->joint_centre + 3));
         float painted = v->painted[SUP_POSITION_MAP_COUNT * i + SUP_POSITION_MAP_SOFT];
         CHECK(v->painted[SUP_POSITION_MAP_COUNT * i + SUP_POSITION_MAP_STIFFNESS] == 1.0f);

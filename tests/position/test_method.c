@@ -95,7 +95,7 @@ TEST(skin_rides_exactly_through_affine_motions) /* 13 */
     sup_error error = {0};
     open_scene(&p);
     CHECK_OK(sup_position_open(p.model, &view, &error), error);
-    size_t rows = (size_t)view.pbd.row_count, vertices = (size_t)p.rig->vertex_count;
+    size_t rows = (size_t)view.pbd.slot_count, vertices = (size_t)p.rig->vertex_count;
     float *moved = calloc(4 * rows, sizeof(float)), *expected = calloc(3 * vertices, sizeof(float));
     double size = (double)view.size, most = 0.0;
     for (size_t i = 0; i < rows + vertices; i++) { /* particles in the solver's space, then vertices in the world */
@@ -110,13 +110,13 @@ TEST(skin_rides_exactly_through_affine_motions) /* 13 */
                 expected[3 * (i - rows) + r] = (float)to;
         }
     }
-    void *scratch = aligned_alloc(64, sup_carry_scratch(&view.carry));
+    void *scratch = aligned_alloc(64, sup_position_embed_scratch(&view.embed));
     sup_context context = sup_context_resolve(NULL);
     sup_skin_out out = {.positions = p.positions, .position_stride = 3 * sizeof(float)};
     memcpy(p.positions, expected, 3 * vertices * sizeof(float)); /* linear blending of such joints, for what is fine */
     for (size_t v = 0; v < vertices; v++)
-        if (view.carry.fine[v] == 0.0f) p.positions[3 * v] = 1e9f;
-    sup_carry_apply(&context, &view.carry, moved, moved, &(sup_carry_space){.size = view.size}, scratch, &out);
+        if (view.embed.fine[v] == 0.0f) p.positions[3 * v] = 1e9f;
+    sup_position_embed_apply(&context, &view.embed, moved, moved, &(sup_position_embed_space){.size = view.size}, scratch, &out);
     for (size_t i = 0; i < 3 * vertices; i++)
         most = fmax(most, fabs((double)p.positions[i] - (double)expected[i]) / size);
     CHECK_MSG(most < 2e-6, "%g sizes from the affine motion", most);
@@ -221,7 +221,7 @@ TEST(weights_are_sound) /* 11 */
     sup_error error = {0};
     CHECK_OK(sup_position_open(p.model, &view, &error), error);
     int32_t rigid = 0;
-    for (int64_t i = 0; i < view.pbd.row_count; i++) {
+    for (int64_t i = 0; i < view.pbd.slot_count; i++) {
         double sum = 0.0;
         for (int k = 0; k < SUP_POSITION_INFLUENCES; k++) {
             float w = view.influence_weight[SUP_POSITION_INFLUENCES * i + k];
@@ -274,23 +274,23 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     sup_position_view view;
     sup_error error = {0};
     CHECK_OK(sup_position_open(p.model, &view, &error), error);
-    size_t rows = (size_t)view.pbd.row_count;
-    float *soft = calloc(rows, 4), *firm = calloc(rows, 4), *follow = calloc(rows, 4);
+    size_t rows = (size_t)view.pbd.slot_count;
+    float *soft = calloc(rows, 4), *stiffness = calloc(rows, 4), *follow = calloc(rows, 4);
     double mean = 0.0, volume = 0.0, *depth = calloc(rows, sizeof *depth);
     int32_t count = 0;
     for (size_t i = 0; i < rows; i++) {
-        soft[i] = view.pbd.share[i] > 0.0f && view.bone_joint[i] == 1 ? 1.0f : 0.0f;
+        soft[i] = view.pbd.particle_volume[i] > 0.0f && view.bone_joint[i] == 1 ? 1.0f : 0.0f;
         const float *skin = view.surface + 4 * i, *bone = view.bone_point + 4 * i;
         double way = sqrt(pow((double)skin[0] - (double)bone[0], 2) + pow((double)skin[1] - (double)bone[1], 2) +
                           pow((double)skin[2] - (double)bone[2], 2));
         depth[i] = fmin((double)view.rest[4 * i + 3] / way, 1.0);
-        mean += soft[i] > 0.0f ? depth[i] * (double)view.pbd.share[i] : 0.0;
-        volume += soft[i] > 0.0f ? (double)view.pbd.share[i] : 0.0;
+        mean += soft[i] > 0.0f ? depth[i] * (double)view.pbd.particle_volume[i] : 0.0;
+        volume += soft[i] > 0.0f ? (double)view.pbd.particle_volume[i] : 0.0;
         count += soft[i] > 0.0f;
     }
     CHECK(count > 10);
     mean = fmin(mean / volume, 0.99);
-    sup_pbd_regions regions = {firm, follow};
+    sup_pbd_regions regions = {stiffness, follow};
     sup_position_soften(&view, soft, 0.25f, &regions);
     int32_t free_count = 0;
     for (size_t i = 0; i < rows; i++) {
@@ -298,10 +298,10 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
         free_count += is_free;
         if (fabs(depth[i] - mean) < 1e-5) continue;
         CHECK_NEAR(follow[i], is_free ? 0.0 : 1.0, 1e-6);
-        CHECK_NEAR(firm[i], is_free ? 0.25 : 1.0, 1e-6);
+        CHECK_NEAR(stiffness[i], is_free ? 0.25 : 1.0, 1e-6);
     }
     CHECK(free_count > 3);
-    free(soft), free(firm), free(follow), free(depth);
+    free(soft), free(stiffness), free(follow), free(depth);
     close_scene(&p);
 }
 

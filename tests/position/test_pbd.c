@@ -14,7 +14,7 @@ static sup_affine rigid(double angle, double x)
 static void let_go(block *b)
 {
     b->input.settings.follow = 0.0;
-    for (int32_t i = 0; i < b->pbd.row_count; i++)
+    for (int32_t i = 0; i < b->pbd.slot_count; i++)
         b->bone[4 * i + 3] = -1.0f;
 }
 
@@ -22,11 +22,11 @@ static void let_go(block *b)
 static void disturb(block *b, double far, uint64_t seed)
 {
     sup_random random = {seed};
-    float *rows = sup_pbd_rows(&b->pbd, b->state);
-    for (int32_t i = 0; i < 4 * b->pbd.row_count; i++)
+    float *rows = sup_pbd_positions(&b->pbd, b->state);
+    for (int32_t i = 0; i < 4 * b->pbd.slot_count; i++)
         if (i % 4 != 3 && b->pbd.inverse_mass[i / 4] > 0.0f)
             rows[i] += (float)(far * (2.0 * sup_random_unit(&random) - 1.0));
-    memcpy(sup_pbd_before(&b->pbd, b->state), rows, (size_t)b->pbd.row_count * 16);
+    memcpy(sup_pbd_previous(&b->pbd, b->state), rows, (size_t)b->pbd.slot_count * 16);
 }
 
 static double largest_difference(const float *a, const float *b, int32_t rows)
@@ -39,7 +39,7 @@ static double largest_difference(const float *a, const float *b, int32_t rows)
 
 static double from_guide(const block *b)
 {
-    return largest_difference(sup_pbd_rows(&b->pbd, b->state), b->guide, b->pbd.row_count);
+    return largest_difference(sup_pbd_positions(&b->pbd, b->state), b->guide, b->pbd.slot_count);
 }
 
 /* --- Constraints one by one --- */
@@ -96,11 +96,11 @@ TEST(gradients_keep_momentum) /* 4 */
         }
 }
 
-/* A solver with one constraint alone: particles are rows 0 to 3, row 15 fills the lanes. */
+/* A solver with one constraint alone: particles are rows 0 to 3, slot 15 fills the lanes. */
 typedef struct lone {
     sup_pbd pbd;
-    sup_pbd_piece piece;
-    int32_t volume_corner[64], stretch_corner[32], row[4];
+    sup_pbd_cluster cluster;
+    int32_t volume_corner[64], stretch_corner[32], slot[4];
     float volume_rest[16], volume_area[64], stretch_rest[16], compliance[16], share[16], inverse[16];
     float guide[64], bone[64];
     _Alignas(64) unsigned char state[8192];
@@ -114,7 +114,7 @@ static lone *lone_make(int arity, const double p[4][3])
     for (int i = 0; i < 64; i++)
         l->volume_corner[i] = l->stretch_corner[i % 32] = 15;
     for (int k = 0; k < 4; k++) {
-        l->row[k] = k;
+        l->slot[k] = k;
         l->volume_corner[16 * k] = k;
         l->share[k] = l->inverse[k] = 1.0f;
         l->bone[4 * k + 3] = -1.0f;
@@ -129,17 +129,17 @@ static lone *lone_make(int arity, const double p[4][3])
         l->volume_area[16 * k] = (float)(36.0 * (g[k][0] * g[k][0] + g[k][1] * g[k][1] + g[k][2] * g[k][2]));
     l->stretch_rest[0] = (float)sup_pbd_length(p, g);
     l->compliance[0] = 1.0f;
-    l->piece = (sup_pbd_piece){0, arity == 4, 0, arity == 2, 0, 16};
+    l->cluster = (sup_pbd_cluster){0, arity == 4, 0, arity == 2, 0, 16};
     l->pbd = (sup_pbd){.particle_count = 4,
-                       .row_count = 16,
-                       .piece_count = 1,
+                       .slot_count = 16,
+                       .cluster_count = 1,
                        .volume_batches = 1,
                        .stretch_batches = 1,
                        .level_first = {0, 1, 1, 1},
                        .mean_volume = 1.0f,
-                       .pieces = &l->piece,
-                       .row = l->row,
-                       .share = l->share,
+                       .clusters = &l->cluster,
+                       .slot = l->slot,
+                       .particle_volume = l->share,
                        .inverse_mass = l->inverse,
                        .volume_corner = l->volume_corner,
                        .volume_rest = l->volume_rest,
@@ -150,16 +150,16 @@ static lone *lone_make(int arity, const double p[4][3])
     if (sup_pbd_state_size(&l->pbd) > sizeof l->state) abort();
     l->input = (sup_pbd_input){.settings = {.raw = true, .seconds = 0.01f, .stretch = 1, .volume = 1, .bind = 1},
                                .guide = l->guide,
-                               .guide_before = l->guide,
+                               .guide_previous = l->guide,
                                .bone = l->bone,
                                .iterations = 1};
-    sup_pbd_start(&l->pbd, l->state, l->guide);
+    sup_pbd_init(&l->pbd, l->state, l->guide);
     return l;
 }
 
 static float *lone_row(lone *l, int k)
 {
-    return sup_pbd_rows(&l->pbd, l->state) + 4 * k;
+    return sup_pbd_positions(&l->pbd, l->state) + 4 * k;
 }
 
 /* Puts particle k somewhere else, at rest. */
@@ -167,7 +167,7 @@ static void lone_put(lone *l, int k, double x, double y, double z)
 {
     float to[3] = {(float)x, (float)y, (float)z};
     memcpy(lone_row(l, k), to, sizeof to);
-    memcpy(sup_pbd_before(&l->pbd, l->state) + 4 * k, to, sizeof to);
+    memcpy(sup_pbd_previous(&l->pbd, l->state) + 4 * k, to, sizeof to);
 }
 
 static void lone_step(lone *l)
@@ -222,13 +222,13 @@ TEST(masses_share_a_correction) /* eq. 4.3 has halves; masses are right */
 {
     lone *l = lone_make(2, unit_tet);
     l->inverse[0] = 3.0f;
-    sup_pbd_start(&l->pbd, l->state, l->guide);
+    sup_pbd_init(&l->pbd, l->state, l->guide);
     lone_put(l, 1, 2.0, 0.0, 0.0);
     lone_step(l);
     CHECK_NEAR(lone_row(l, 0)[0], 0.75, 1e-6);
     CHECK_NEAR(lone_row(l, 1)[0], 1.75, 1e-6);
     l->inverse[0] = 0.0f; /* 7 */
-    sup_pbd_start(&l->pbd, l->state, l->guide);
+    sup_pbd_init(&l->pbd, l->state, l->guide);
     lone_put(l, 1, 2.0, 0.0, 0.0);
     lone_step(l);
     CHECK(lone_row(l, 0)[0] == 0.0f);
@@ -297,7 +297,7 @@ TEST(compliance_is_a_spring_in_physical_units)
         for (int n = 0; n < 3; n++) {
             lone *l = lone_make(2, unit_tet);
             l->inverse[0] = 0.0f;
-            sup_pbd_start(&l->pbd, l->state, l->guide);
+            sup_pbd_init(&l->pbd, l->state, l->guide);
             l->input.settings = (sup_pbd_settings){.seconds = seconds[i], .stretch = 500.0, .inertia = 10.0};
             l->input.gravity[0] = 9.81f;
             l->input.damping = 8.0f;
@@ -338,10 +338,10 @@ TEST(rigid_motion_stays_rigid) /* 2 */
     }
     sup_pbd_reference *reference;
     sup_pbd_regions regions = sup_pbd_regions_of(&b.pbd, b.state);
-    double *rows = calloc((size_t)b.pbd.row_count * 4, sizeof(double)), volume, stretch;
+    double *rows = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), volume, stretch;
     for (int32_t v = 0; v < b.particle_count; v++) { /* in double, where 1e-9 means something */
         sup_vec3d p = sup_affine_point(rigid(1.0, 2.0), sup_v3(b.rest[3 * v], b.rest[3 * v + 1], b.rest[3 * v + 2]));
-        rows[4 * b.pbd.row[v]] = p.x, rows[4 * b.pbd.row[v] + 1] = p.y, rows[4 * b.pbd.row[v] + 2] = p.z;
+        rows[4 * b.pbd.slot[v]] = p.x, rows[4 * b.pbd.slot[v] + 1] = p.y, rows[4 * b.pbd.slot[v] + 2] = p.z;
     }
     CHECK_EQ(sup_pbd_reference_create(&b.pbd, rows, &regions, &reference, NULL), SUP_OK);
     sup_pbd_reference_residual(reference, &volume, &stretch);
@@ -353,10 +353,10 @@ TEST(rigid_motion_stays_rigid) /* 2 */
 
 static void momentum(const block *b, sup_vec3d *linear, sup_vec3d *angular)
 {
-    const float *rows = sup_pbd_rows(&b->pbd, b->state), *before = sup_pbd_before(&b->pbd, b->state);
+    const float *rows = sup_pbd_positions(&b->pbd, b->state), *before = sup_pbd_previous(&b->pbd, b->state);
     *linear = *angular = sup_v3(0, 0, 0);
     for (int32_t v = 0; v < b->particle_count; v++) {
-        int64_t i = b->pbd.row[v];
+        int64_t i = b->pbd.slot[v];
         sup_vec3d x = sup_v3_load(rows + 4 * i), d = sup_v3_sub(x, sup_v3_load(before + 4 * i));
         double mass = 1.0 / (double)b->pbd.inverse_mass[i];
         *linear = sup_v3_madd(*linear, mass, d);
@@ -366,14 +366,14 @@ static void momentum(const block *b, sup_vec3d *linear, sup_vec3d *angular)
 
 TEST(momentum_is_kept) /* 8 */
 {
-    block b = block_make(&(block_def){.nx = 6, .ny = 3, .nz = 3, .noise = 0.3, .constraints_a_part = 300});
+    block b = block_make(&(block_def){.nx = 6, .ny = 3, .nz = 3, .noise = 0.3, .cluster_size = 300});
     let_go(&b);
     disturb(&b, 0.002, 8);
     sup_vec3d linear, angular, scale = sup_v3(0, 0, 0);
     CHECK(block_step(&b, NULL));
     momentum(&b, &linear, &angular);
-    const float *rows = sup_pbd_rows(&b.pbd, b.state), *before = sup_pbd_before(&b.pbd, b.state);
-    for (int32_t i = 0; i < b.pbd.row_count; i++)
+    const float *rows = sup_pbd_positions(&b.pbd, b.state), *before = sup_pbd_previous(&b.pbd, b.state);
+    for (int32_t i = 0; i < b.pbd.slot_count; i++)
         scale.x += fabs((double)rows[4 * i] - (double)before[4 * i]);
     CHECK(scale.x > 0.01);
     CHECK_MSG(sup_v3_length(linear) < 3e-5 * scale.x, "linear momentum %g", sup_v3_length(linear));
@@ -389,10 +389,10 @@ TEST(kinematic_particles_stay_on_the_guide) /* 7 */
     for (int i = 0; i < 30; i++) {
         block_pose(&b, 0.05 * i, rigid(0.05 * i, 0.01 * i));
         CHECK(block_step(&b, NULL));
-        const float *rows = sup_pbd_rows(&b.pbd, b.state);
+        const float *rows = sup_pbd_positions(&b.pbd, b.state);
         for (int32_t v = 0; v < b.particle_count; v++)
             if (b.kinematic[v]) {
-                CHECK(largest_difference(rows + 4 * b.pbd.row[v], b.guide + 4 * b.pbd.row[v], 1) < 2e-7);
+                CHECK(largest_difference(rows + 4 * b.pbd.slot[v], b.guide + 4 * b.pbd.slot[v], 1) < 2e-7);
                 fixed++;
             }
     }
@@ -404,17 +404,17 @@ TEST(batches_share_no_particle_and_miss_no_constraint) /* 14 */
 {
     static const int32_t sizes[] = {0, 300, 1000};
     for (int i = 0; i < 3; i++) {
-        block b = block_make(&(block_def){.nx = 10, .ny = 4, .nz = 4, .constraints_a_part = sizes[i]});
+        block b = block_make(&(block_def){.nx = 10, .ny = 4, .nz = 4, .cluster_size = sizes[i]});
         const sup_pbd *s = &b.pbd;
         CHECK_EQ(s->tet_count, b.tet_count);
-        int32_t *owner = calloc((size_t)s->row_count, 4), *seen = calloc((size_t)s->row_count, 4), tets = 0, edges = 0;
+        int32_t *owner = calloc((size_t)s->slot_count, 4), *seen = calloc((size_t)s->slot_count, 4), tets = 0, edges = 0;
         for (int level = 0; level < SUP_PBD_LEVELS; level++) {
-            memset(owner, 0, (size_t)s->row_count * 4);
+            memset(owner, 0, (size_t)s->slot_count * 4);
             for (int32_t p = s->level_first[level]; p < s->level_first[level + 1]; p++) {
-                const sup_pbd_piece *piece = &s->pieces[p];
+                const sup_pbd_cluster *cluster = &s->clusters[p];
                 for (int type = 0; type < 2; type++) {
-                    int32_t arity = type == 0 ? 4 : 2, first = type == 0 ? piece->volume_first : piece->stretch_first;
-                    int32_t end = type == 0 ? piece->volume_end : piece->stretch_end;
+                    int32_t arity = type == 0 ? 4 : 2, first = type == 0 ? cluster->volume_first : cluster->stretch_first;
+                    int32_t end = type == 0 ? cluster->volume_end : cluster->stretch_end;
                     const int32_t *corner = type == 0 ? s->volume_corner : s->stretch_corner;
                     for (int32_t batch = first; batch < end; batch++)
                         for (int32_t lane = 0; lane < 16; lane++) {
@@ -453,10 +453,10 @@ static void play(block *b, const sup_context *context, int32_t steps, int32_t la
 
 TEST(threads_and_runs_give_the_same_bits) /* 15, 25 */
 {
-    block_def def = {.nx = 12, .ny = 4, .nz = 4, .core = true, .constraints_a_part = 500};
+    block_def def = {.nx = 12, .ny = 4, .nz = 4, .core = true, .cluster_size = 500};
     block one = block_make(&def), again = block_make(&def);
     play(&one, NULL, 20, 16);
-    size_t size = (size_t)one.pbd.row_count * 16;
+    size_t size = (size_t)one.pbd.slot_count * 16;
     for (int32_t threads = 1; threads <= 4; threads++) {
         sup_thread_pool *pool;
         sup_error error;
@@ -465,7 +465,7 @@ TEST(threads_and_runs_give_the_same_bits) /* 15, 25 */
         block_pose(&again, 0.0, sup_affine_identity());
         block_reset(&again);
         play(&again, &context, 20, 16);
-        CHECK(memcmp(sup_pbd_rows(&one.pbd, one.state), sup_pbd_rows(&again.pbd, again.state), size) == 0);
+        CHECK(memcmp(sup_pbd_positions(&one.pbd, one.state), sup_pbd_positions(&again.pbd, again.state), size) == 0);
         sup_thread_pool_destroy(pool);
     }
     block_free(&one), block_free(&again);
@@ -476,10 +476,10 @@ TEST(kernels_match_the_reference)
     for (int raw = 0; raw < 2; raw++)
         for (int32_t lanes = 4; lanes <= 8; lanes += 4) {
             block b = block_make(
-                &(block_def){.nx = 10, .ny = 3, .nz = 3, .core = true, .noise = 0.2, .constraints_a_part = 400});
+                &(block_def){.nx = 10, .ny = 3, .nz = 3, .core = true, .noise = 0.2, .cluster_size = 400});
             sup_pbd_regions regions = sup_pbd_regions_of(&b.pbd, b.state);
-            for (int32_t i = 0; i < b.pbd.row_count; i++) {
-                regions.firm[i] = 0.5f + (float)(i % 3) * 0.4f;
+            for (int32_t i = 0; i < b.pbd.slot_count; i++) {
+                regions.stiffness[i] = 0.5f + (float)(i % 3) * 0.4f;
                 regions.follow[i] = (float)(i % 2);
             }
             if (raw)
@@ -488,8 +488,8 @@ TEST(kernels_match_the_reference)
             b.input.damping = 2.0f;
             b.input.gravity[1] = -9.81f;
             sup_pbd_reference *reference;
-            double *rows = calloc((size_t)b.pbd.row_count * 4, sizeof(double)), worst = 0.0;
-            for (int32_t i = 0; i < 4 * b.pbd.row_count; i++)
+            double *rows = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), worst = 0.0;
+            for (int32_t i = 0; i < 4 * b.pbd.slot_count; i++)
                 rows[i] = (double)b.guide[i];
             CHECK_EQ(sup_pbd_reference_create(&b.pbd, rows, &regions, &reference, NULL), SUP_OK);
             sup_context context = sup_context_resolve(NULL);
@@ -498,11 +498,11 @@ TEST(kernels_match_the_reference)
                 CHECK(sup_pbd_step_lanes(&context, &b.pbd, b.state, &b.input, lanes));
                 sup_pbd_reference_step(reference, &b.input);
             }
-            const float *own = sup_pbd_rows(&b.pbd, b.state);
-            const double *other = sup_pbd_reference_rows(reference);
+            const float *own = sup_pbd_positions(&b.pbd, b.state);
+            const double *other = sup_pbd_reference_positions(reference);
             for (int32_t v = 0; v < b.particle_count; v++)
                 for (int c = 0; c < 3; c++)
-                    worst = fmax(worst, fabs((double)own[4 * b.pbd.row[v] + c] - other[3 * b.pbd.row[v] + c]));
+                    worst = fmax(worst, fabs((double)own[4 * b.pbd.slot[v] + c] - other[3 * b.pbd.slot[v] + c]));
             CHECK_MSG(worst < 2e-5, "%s, %d lanes: %g apart", raw ? "raw" : "physical", (int)lanes, worst);
             sup_pbd_reference_destroy(reference);
             free(rows);
@@ -512,7 +512,7 @@ TEST(kernels_match_the_reference)
 
 TEST(iterations_do_not_raise_the_residual) /* 17 */
 {
-    block b = block_make(&(block_def){.nx = 6, .ny = 2, .nz = 2, .constraints_a_part = 200});
+    block b = block_make(&(block_def){.nx = 6, .ny = 2, .nz = 2, .cluster_size = 200});
     let_go(&b);
     disturb(&b, 0.01, 17);
     b.input.settings = (sup_pbd_settings){.raw = true, .seconds = 0.01f, .stretch = 0.9, .volume = 1};
@@ -520,9 +520,9 @@ TEST(iterations_do_not_raise_the_residual) /* 17 */
     double last = INFINITY;
     for (int32_t iterations = 0; iterations <= 24; iterations++) {
         sup_pbd_reference *reference;
-        double *rows = calloc((size_t)b.pbd.row_count * 4, sizeof(double)), volume, stretch;
-        for (int32_t i = 0; i < 4 * b.pbd.row_count; i++)
-            rows[i] = (double)sup_pbd_rows(&b.pbd, b.state)[i];
+        double *rows = calloc((size_t)b.pbd.slot_count * 4, sizeof(double)), volume, stretch;
+        for (int32_t i = 0; i < 4 * b.pbd.slot_count; i++)
+            rows[i] = (double)sup_pbd_positions(&b.pbd, b.state)[i];
         CHECK_EQ(sup_pbd_reference_create(&b.pbd, rows, &regions, &reference, NULL), SUP_OK);
         b.input.iterations = iterations;
         sup_pbd_reference_step(reference, &b.input);
@@ -549,7 +549,7 @@ TEST(bent_elbow_keeps_its_volume) /* 16 */
             CHECK(block_step(&b, NULL));
         }
         lost[k] =
-            fabs(block_volume(&b, k == 0 ? b.guide : sup_pbd_rows(&b.pbd, b.state)) / block_volume(&b, NULL) - 1.0);
+            fabs(block_volume(&b, k == 0 ? b.guide : sup_pbd_positions(&b.pbd, b.state)) / block_volume(&b, NULL) - 1.0);
         block_free(&b);
     }
     CHECK_MSG(lost[1] < 0.01 && lost[1] < 0.3 * lost[0], "lost %g, %g by linear blending", lost[1], lost[0]);
@@ -620,10 +620,10 @@ TEST(shaking_never_explodes)
 TEST(numbers_out_of_range_start_anew)
 {
     block b = block_make(&(block_def){.nx = 4, .ny = 2, .nz = 2});
-    sup_pbd_rows(&b.pbd, b.state)[5 * 4] = NAN;
+    sup_pbd_positions(&b.pbd, b.state)[5 * 4] = NAN;
     CHECK(!block_step(&b, NULL));
     CHECK(from_guide(&b) == 0.0);
-    sup_pbd_rows(&b.pbd, b.state)[7 * 4 + 1] = 1e30f;
+    sup_pbd_positions(&b.pbd, b.state)[7 * 4 + 1] = 1e30f;
     CHECK(!block_step(&b, NULL));
     CHECK(from_guide(&b) == 0.0);
     CHECK(block_step(&b, NULL));
@@ -632,7 +632,7 @@ TEST(numbers_out_of_range_start_anew)
 
 TEST(physical_look_is_free_of_step_and_iterations)
 {
-    /* The same sag of a bar held at its left end, within a tenth; raw stiffness changes by a multiple. */
+    /* The same sag of a bar contact at its left end, within a tenth; raw stiffness changes by a multiple. */
     static const float seconds[] = {0.01f, 0.005f, 0.01f, 0.0025f};
     static const int32_t iterations[] = {24, 24, 60, 24};
     double sag[2][4];

@@ -86,7 +86,7 @@ TEST(skin_below_an_eye_follows_linear_blending)
                    .influence_weight = weights};
     sup_simulated_surface surface = surface_of(m);
     for (int32_t turn = 0; turn < 2; turn++) {
-        CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, between, &error), error);
+        CHECK_OK(sup_rest_contact_weights(&context, &rig, &surface, share, between, &error), error);
         const float *far = share + 2 * LONG * WIDE;
         CHECK_NEAR(far[2 * LONG + 4], turn == 0 ? 1.0 : 0.0, 1e-6);
         CHECK_NEAR(far[2 * LONG + 20], 0.0, 1e-6);
@@ -111,7 +111,7 @@ TEST(close_skin_of_one_joint_follows_linear_blending)
                    .influence_joint = m->joints,
                    .influence_weight = m->weights};
     sup_simulated_surface surface = surface_of(m);
-    CHECK_OK(sup_close_skin_share(&context, &rig, &surface, share, between, &error), error);
+    CHECK_OK(sup_rest_contact_weights(&context, &rig, &surface, share, between, &error), error);
     for (int32_t v = 0; v < COUNT; v++) {
         int32_t x = v % LONG, sheet = v / (LONG * WIDE);
         if (sheet < 2 && x < 9) CHECK_NEAR(share[v], 1.0, 1e-6);

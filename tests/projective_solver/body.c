@@ -58,29 +58,29 @@ static void make_tissue(body *b, const double chain[TUBE_BONES + 1])
     }
 }
 
-/* The tube's bones as a skeleton, and where the skin stands on them: for keeping volume. */
+/* The tube's bones as a skeleton, and the foot points of the skin: for volume preservation. */
 static void make_bones(body *b, const double chain[TUBE_BONES + 1])
 {
     sup_context context = sup_context_resolve(NULL);
     sup_arena arena = sup_arena_create(&context.allocator);
     sup_volumetric_skeleton *s = sup_arena_alloc(&arena, 1, sizeof *s);
-    sup_bone_segment *pieces = sup_arena_alloc(&arena, TUBE_BONES, sizeof *pieces);
+    sup_bone_segment *segments = sup_arena_alloc(&arena, TUBE_BONES, sizeof *segments);
     b->tissue.foot_points = grab((size_t)b->tissue.skin_count, sizeof *b->tissue.foot_points);
-    if (s == NULL || pieces == NULL) abort();
+    if (s == NULL || segments == NULL) abort();
     for (int32_t k = 0; k < TUBE_BONES; k++)
-        pieces[k] = (sup_bone_segment){.joint = k,
-                                       .child = k + 1 < TUBE_BONES ? k + 1 : -1,
-                                       .node_from = k,
-                                       .node_to = k + 1,
-                                       .from = sup_v3(chain[k], 0.0, 0.0),
-                                       .to = sup_v3(chain[k + 1], 0.0, 0.0)};
+        segments[k] = (sup_bone_segment){.joint = k,
+                                         .child = k + 1 < TUBE_BONES ? k + 1 : -1,
+                                         .node_from = k,
+                                         .node_to = k + 1,
+                                         .from = sup_v3(chain[k], 0.0, 0.0),
+                                         .to = sup_v3(chain[k + 1], 0.0, 0.0)};
     for (int32_t v = 0; v < b->tissue.skin_count; v++) {
         sup_foot_point *foot = &b->tissue.foot_points[v];
         double x = nearest_on_bones(chain, at(b->tissue.skin, v), &foot->segment).x;
         foot->parameter = (x - chain[foot->segment]) / (chain[foot->segment + 1] - chain[foot->segment]);
     }
     *s = (sup_volumetric_skeleton){
-        .segment_count = TUBE_BONES, .node_count = TUBE_BONES + 1, .segments = pieces, .arena = arena};
+        .segment_count = TUBE_BONES, .node_count = TUBE_BONES + 1, .segments = segments, .arena = arena};
     b->skeleton = s;
 }
 
@@ -195,18 +195,18 @@ void body_pose(const body *b, double time, sup_affine *motion)
                 sup_affine_multiply(sup_affine_from_float(b->pose->world[b->rig->joint_node[k]]), b->inverse_bind[k]);
         return;
     }
-    /* Back and forth with kinks, as between the key poses of a motion. */
+    /* Back and forth with abrupt changes of velocity, as between key poses. */
     double swing = fmod(time, 2.0) < 1.0 ? fmod(time, 1.0) : 1.0 - fmod(time, 1.0);
     motion[0] = sup_affine_identity();
     for (int32_t k = 1; k < b->joint_count; k++) {
-        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(0.1, 0.2, 1.0), k == 1 ? 1.2 * swing : -1.4 * swing);
+        sup_quatd rotation = sup_quatd_from_axis_angle(sup_v3(0.1, 0.2, 1.0), k == 1 ? 1.2 * swing : -1.4 * swing);
         sup_vec3d joint = sup_affine_translation(b->bind[k]);
-        sup_vec3d shift = sup_v3_sub(joint, sup_quatd_rotate(turn, joint));
-        motion[k] = sup_affine_multiply(motion[k - 1], sup_affine_from_trs(shift, turn, sup_v3(1.0, 1.0, 1.0)));
+        sup_vec3d shift = sup_v3_sub(joint, sup_quatd_rotate(rotation, joint));
+        motion[k] = sup_affine_multiply(motion[k - 1], sup_affine_from_trs(shift, rotation, sup_v3(1.0, 1.0, 1.0)));
     }
 }
 
-/* Half of what the joint adds to its parent's rotation. */
+/* Half of the joint's rotation relative to its parent. */
 static sup_affine half_turn(const body *b, const sup_affine *motion, int32_t joint)
 {
     sup_quatd own, other;
@@ -214,8 +214,8 @@ static sup_affine half_turn(const body *b, const sup_affine *motion, int32_t joi
     sup_affine_polar(motion[joint], &own, stretch);
     sup_affine_polar(motion[b->parent[joint] >= 0 ? b->parent[joint] : joint], &other, stretch);
     sup_vec3d centre = sup_affine_translation(b->bind[joint]), to = sup_affine_point(motion[joint], centre);
-    sup_quatd turn = sup_quatd_slerp(own, other, 0.5);
-    return sup_affine_from_trs(sup_v3_sub(to, sup_quatd_rotate(turn, centre)), turn, sup_v3(1.0, 1.0, 1.0));
+    sup_quatd rotation = sup_quatd_slerp(own, other, 0.5);
+    return sup_affine_from_trs(sup_v3_sub(to, sup_quatd_rotate(rotation, centre)), rotation, sup_v3(1.0, 1.0, 1.0));
 }
 
 void body_vertices(const body *b, double time, double *vertices)
@@ -267,10 +267,10 @@ void body_bones(const body *b, double time, float *bones)
     sup_affine *motion = grab((size_t)b->joint_count, sizeof *motion);
     body_pose(b, time, motion);
     for (int32_t p = 0; p < b->skeleton->segment_count; p++) {
-        const sup_bone_segment *piece = &b->skeleton->segments[p];
-        sup_v3_store(bones + 8 * p, sup_affine_point(motion[piece->joint], piece->from));
+        const sup_bone_segment *segment = &b->skeleton->segments[p];
+        sup_v3_store(bones + 8 * p, sup_affine_point(motion[segment->joint], segment->from));
         sup_v3_store(bones + 8 * p + 4,
-                     sup_affine_point(motion[piece->child >= 0 ? piece->child : piece->joint], piece->to));
+                     sup_affine_point(motion[segment->child >= 0 ? segment->child : segment->joint], segment->to));
     }
     free(motion);
 }

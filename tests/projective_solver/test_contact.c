@@ -1,4 +1,4 @@
-/* Contacts in the step: they push, never pull, hold by friction, and never explode. */
+/* Contacts in the step: they push, never pull, hold by friction, and stay bounded. */
 #include "projective_solver/body.h"
 #include "test.h"
 
@@ -62,7 +62,7 @@ static sup_solver_report step(fixture *f, const sup_context *context)
     return report;
 }
 
-/* A ceiling at z = height over the part of the tube with x > from. */
+/* A ceiling at z = height over the section of the tube with x > from. */
 static void press(fixture *f, float height, float from, float friction)
 {
     f->count = 0;
@@ -92,7 +92,7 @@ static double moved(const fixture *f)
     return most;
 }
 
-TEST(contacts_push_out_and_come_to_rest)
+TEST(contacts_resolve_penetration_and_come_to_rest)
 {
     fixture *f = tube(1.0);
     double before = depth_under(f, 0.7f, 2.0f);
@@ -103,8 +103,8 @@ TEST(contacts_push_out_and_come_to_rest)
         report = step(f, NULL);
     CHECK(report.contacts > 20);
     CHECK_MSG(depth_under(f, 0.7f, 2.0f) < 0.15 * before, "still %g deep", depth_under(f, 0.7f, 2.0f));
-    CHECK_MSG(moved(f) < 1e-5 * 12.0, "trembles by %g", moved(f)); /* issue 4: no jitter when still */
-    f->count = 0;                                                  /* gone: back to rest */
+    CHECK_MSG(moved(f) < 1e-5 * 12.0, "trembles by %g", moved(f)); /* issue 4: no jitter at rest */
+    f->count = 0;                                                  /* without contacts: back to rest */
     for (int32_t k = 0; k < 150; k++)
         step(f, NULL);
     for (int32_t v = 0; v < f->b.tissue.skin_count * 3; v++)
@@ -112,8 +112,8 @@ TEST(contacts_push_out_and_come_to_rest)
     fixture_free(f);
 }
 
-/* A row whose depth is beyond its limit pushes no harder than at it; one that lets go pushes less still. */
-TEST(a_push_has_a_limit)
+/* A contact deeper than its limit pushes no harder than at the limit; with a smaller `press` it pushes less. */
+TEST(contact_force_is_limited)
 {
     double height[3];
     for (int32_t k = 0; k < 3; k++) {
@@ -131,8 +131,8 @@ TEST(a_push_has_a_limit)
     CHECK_MSG(height[0] < 0.5 * height[1] && height[1] < 0.95 * height[2], "%g %g %g", height[0], height[1], height[2]);
 }
 
-/* Damping is against moving along the normal, either way, and leaves the place of rest alone. */
-TEST(rows_calm_what_they_touch)
+/* Damping opposes motion along the normal in both directions and does not change the rest position. */
+TEST(contact_damping_reduces_motion)
 {
     double way[2], depth[2];
     for (int32_t k = 0; k < 2; k++) {
@@ -152,7 +152,7 @@ TEST(rows_calm_what_they_touch)
     CHECK_MSG(fabs(depth[1] - depth[0]) < 0.02, "%g %g", depth[0], depth[1]);
 }
 
-/* Rows that are satisfied do not pull; without rows the result has the same bits as without room for rows. */
+/* Satisfied contacts do not pull; without contacts the result has the same bits as without contact capacity. */
 TEST(contacts_never_pull)
 {
     fixture *f = tube(1.0), *g = tube(1.0);
@@ -171,7 +171,7 @@ TEST(contacts_never_pull)
     fixture_free(g);
 }
 
-TEST(no_contacts_same_bits)
+TEST(zero_contacts_give_same_bits)
 {
     fixture *f = tube(1.0);
     void *plain = aligned_alloc(64, sup_solver_state_size(&f->b.system, 0));
@@ -190,7 +190,7 @@ TEST(no_contacts_same_bits)
     fixture_free(f);
 }
 
-/* A skin triangle pushed by a vertex of the other end of the tube: both give way, momentum is shared. */
+/* A skin triangle pushed by a vertex of the other end of the tube: both yield, momentum is conserved. */
 TEST(skin_pushes_skin)
 {
     fixture *f = tube(1.0);
@@ -218,8 +218,8 @@ TEST(skin_pushes_skin)
     fixture_free(f);
 }
 
-/* Checklist 21: a row between skin and skin does not see a common translation. */
-TEST(pairs_do_not_see_translations)
+/* A contact between skin and skin is invariant to a common translation. */
+TEST(pair_contacts_ignore_common_translation)
 {
     fixture *f = tube(1.0);
     int32_t a = 20 * 16, b = 21 * 16;
@@ -235,7 +235,7 @@ TEST(pairs_do_not_see_translations)
     float *settled = malloc((size_t)f->b.tissue.skin_count * 12);
     CHECK(settled != NULL);
     memcpy(settled, f->skin, (size_t)f->b.tissue.skin_count * 12);
-    for (int32_t k = 1; k <= 30; k++) { /* carried along at a steady pace, after a start */
+    for (int32_t k = 1; k <= 30; k++) { /* uniform translation, after an initial acceleration */
         for (int32_t i = 0; i < f->b.system.anchor_count; i++)
             f->anchors[4 * i + 1] += 0.3f;
         step(f, NULL);
@@ -280,7 +280,7 @@ TEST(friction_drags_along)
     CHECK_MSG(little > 0.001 && much > 2.0 * little, "%g, %g", little, much);
 }
 
-TEST(rows_that_make_no_sense_are_left_out)
+TEST(invalid_contacts_are_ignored)
 {
     fixture *f = tube(1.0), *g = tube(1.0);
     const sup_contact good = {.vertex = 5, .corner = {-1, -1, -1}, .normal = {0.0f, 0.0f, 1.0f}};
@@ -311,8 +311,8 @@ TEST(rows_that_make_no_sense_are_left_out)
     fixture_free(g);
 }
 
-/* What is pushed hardly hangs on the row, all else of it does not move: the row lets go. */
-TEST(a_row_of_anchors_throws_nothing)
+/* The only free vertex has a small weight, all others are anchors: the contact yields. */
+TEST(contact_on_anchors_moves_nothing_far)
 {
     enum { HELD = 8 };
     fixture *f = held_tube(1.0, HELD);
@@ -330,8 +330,9 @@ TEST(a_row_of_anchors_throws_nothing)
     fixture_free(f);
 }
 
-/* Wild rows: far too stiff, far too deep, contradicting each other. Finite, bounded, and over when they are gone. */
-TEST(contacts_never_explode)
+/* Extreme contacts: far too stiff, far too deep, contradicting each other. Positions stay finite and bounded, and
+ * recover without them. */
+TEST(contacts_stay_bounded)
 {
     static const double scales[2] = {1.0, 100.0};
     for (int32_t q = 0; q < 2; q++) {
@@ -373,7 +374,7 @@ TEST(contacts_never_explode)
     }
 }
 
-TEST(threads_change_nothing_with_contacts)
+TEST(threads_do_not_change_contact_results)
 {
     float *first = NULL;
     for (int32_t threads = 1; threads <= 3; threads++) {

@@ -26,7 +26,7 @@ static double determinant(const double m[9])
     return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
 }
 
-/* How far a matrix is from a rotation. */
+/* Deviation of a matrix from a rotation. */
 static double rotation_error(const double r[9])
 {
     double worst = fabs(determinant(r) - 1.0);
@@ -66,7 +66,7 @@ static const double cases[][3] = {{1.0, 1.0, 1.0},     {2.0, 1.0, 0.5},     {1.2
                                   {1.0, 0.3, -0.2999}, {1.0, 0.01, -0.009}, {1e-12, 1e-13, 0.0}, {100.0, 99.0, 1e-7},
                                   {1.0, 0.999, -0.998}};
 
-TEST(svd_puts_the_matrix_together_again)
+TEST(svd_reproduces_the_matrix)
 {
     sup_random random = {1};
     for (int trial = 0; trial < 2000; trial++) {
@@ -94,7 +94,7 @@ TEST(svd_puts_the_matrix_together_again)
     }
 }
 
-/* Checklist 6: a rotation for every matrix, and none is nearer. */
+/* A rotation for every matrix, and none is nearer. */
 TEST(polar_is_the_nearest_rotation)
 {
     sup_random random = {2};
@@ -119,7 +119,7 @@ TEST(polar_is_the_nearest_rotation)
     }
 }
 
-TEST(polar_of_nothing_is_the_identity)
+TEST(polar_of_zero_is_identity)
 {
     double f[9] = {0}, r[9];
     sup_polar_rotation(f, r);
@@ -184,8 +184,8 @@ TEST(lanes_agree_with_double)
     }
 }
 
-/* Where the nearest rotation is unique the matrices agree too: the study's 7e-6. */
-TEST(lanes_rotate_exactly_when_it_is_clear)
+/* Where the nearest rotation is unique the matrices agree too, to 7e-6. */
+TEST(lanes_give_exact_rotations_when_well_conditioned)
 {
     sup_random random = {4};
     double worst = 0.0;

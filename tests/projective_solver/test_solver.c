@@ -1,4 +1,4 @@
-/* The step against its reference in double, and what must hold for any step. */
+/* The step against its reference in double, and properties of every step. */
 #include "solver/solver_reference.h"
 #include "solver/solver_work.h"
 #include "base/simd.h"
@@ -11,7 +11,7 @@ typedef struct fixture {
     void *state;
     size_t state_size;
     float *anchors, *bones;
-    float *now, *before, *after;    /* tissue vertices as the state has them */
+    float *now, *before, *after;    /* tissue vertices of the state */
     double *x, *y, *nowd, *befored; /* the same in double, for the reference */
     size_t count;                   /* tissue vertices * 3 */
 } fixture;
@@ -88,7 +88,7 @@ static double tissue_length(const fixture *f)
     return 12.0 * (double)f->b.system.size / 3.7; /* about: tubes are 12 long and 2 wide */
 }
 
-/* Checklist 1, in float: rest stays at rest. */
+/* In float: rest stays at rest. */
 TEST(rest_stays_at_rest)
 {
     fixture f = tube(24, 16, 1.0, NULL);
@@ -107,7 +107,7 @@ TEST(rest_stays_at_rest)
 }
 
 /* The same in double. */
-TEST(reference_rests)
+TEST(reference_stays_at_rest)
 {
     fixture f = tube(12, 8, 1.0, NULL);
     for (size_t i = 0; i < f.count; i++)
@@ -119,15 +119,15 @@ TEST(reference_rests)
     fixture_free(&f);
 }
 
-/* Checklist 2: everything moved rigidly, static. */
+/* Everything moves rigidly, static. */
 TEST(rigid_motion_is_followed)
 {
     sup_system_def def = {.is_static = true};
     fixture f = tube(20, 12, 1.0, &def);
     const sup_system *s = &f.b.system;
-    for (int32_t k = 1; k <= 40; k++) { /* turned by 3 degrees a step, and carried along */
-        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(0.3, 1.0, -0.2), k * 0.05);
-        sup_affine motion = sup_affine_from_trs(sup_v3(0.2 * k, -0.1 * k, 0.05 * k), turn, sup_v3(1.0, 1.0, 1.0));
+    for (int32_t k = 1; k <= 40; k++) { /* rotated by 3 degrees a step, and translated */
+        sup_quatd rotation = sup_quatd_from_axis_angle(sup_v3(0.3, 1.0, -0.2), k * 0.05);
+        sup_affine motion = sup_affine_from_trs(sup_v3(0.2 * k, -0.1 * k, 0.05 * k), rotation, sup_v3(1.0, 1.0, 1.0));
         for (int32_t a = 0; a < s->anchor_count; a++) {
             const float *rest = s->rest + ((int64_t)s->unknown_count + a) * 4;
             sup_v3_store(f.anchors + 4 * a, sup_affine_point(motion, sup_v3_load(rest)));
@@ -137,7 +137,7 @@ TEST(rigid_motion_is_followed)
         sup_solver_vertices(s, f.state, f.now);
         double worst = 0.0;
         for (int32_t v = 0; v < 2 * s->skin_count; v++) {
-            sup_vec3d goal = sup_affine_point(motion, sup_v3_load(s->rest + (int64_t)s->place[v] * 4));
+            sup_vec3d goal = sup_affine_point(motion, sup_v3_load(s->rest + (int64_t)s->node[v] * 4));
             worst = fmax(worst, sup_v3_distance(goal, sup_v3_load(f.now + 3 * v)));
         }
         CHECK_MSG(worst < 5e-6 * 12.0, "step %d: %g", (int)k, worst);
@@ -145,8 +145,8 @@ TEST(rigid_motion_is_followed)
     fixture_free(&f);
 }
 
-/* Checklist 3: neither a local nor a global step raises eq. 2.12. */
-TEST(every_half_step_lowers_the_objective)
+/* Neither a local nor a global step raises eq. 2.12. */
+TEST(every_half_iteration_decreases_the_objective)
 {
     for (int32_t shared = 0; shared < 2; shared++) {
         fixture f = tube(16, 10, 1.0, NULL);
@@ -172,17 +172,17 @@ TEST(every_half_step_lowers_the_objective)
 static double kernel_energy(const fixture *f, const sup_solver_kernels *kernels, bool shared)
 {
     const sup_system *s = &f->b.system;
-    size_t places = (size_t)s->unknown_count + (size_t)s->anchor_count;
-    float *x = aligned_alloc(64, (places * 16 + 127) / 64 * 64);
+    size_t nodes = (size_t)s->unknown_count + (size_t)s->anchor_count;
+    float *x = aligned_alloc(64, (nodes * 16 + 127) / 64 * 64);
     float *inner = aligned_alloc(64, (size_t)(s->anchored_batch_count + 1) * SUP_PRISM_ANCHOR_FLOATS * 4);
     float *partial = aligned_alloc(64, ((size_t)s->copy_count * 16 + 127) / 64 * 64);
     float *copy = aligned_alloc(64, ((size_t)s->copy_count * 16 + 127) / 64 * 64);
-    double *energy = calloc((size_t)s->piece_count, 8), sum = 0.0;
+    double *energy = calloc((size_t)s->cluster_count, 8), sum = 0.0;
     CHECK(x && inner && partial && copy && energy);
-    memset(x, 0, places * 16);
+    memset(x, 0, nodes * 16);
     for (int32_t v = 0; v < 2 * s->skin_count; v++)
         for (int32_t k = 0; k < 3; k++)
-            x[(int64_t)s->place[v] * 4 + k] = (float)f->x[3 * v + k];
+            x[(int64_t)s->node[v] * 4 + k] = (float)f->x[3 * v + k];
     sup_local_work work = {.system = s,
                            .x = x,
                            .anchors = inner,
@@ -190,7 +190,7 @@ static double kernel_energy(const fixture *f, const sup_solver_kernels *kernels,
                            .partial = partial,
                            .energy = energy,
                            .shared_rotation = shared};
-    for (int32_t p = 0; p < s->piece_count; p++) {
+    for (int32_t p = 0; p < s->cluster_count; p++) {
         kernels->anchors(s, x, copy, inner, p);
         kernels->local(&work, p);
         sum += energy[p];
@@ -210,7 +210,7 @@ static int32_t all_kernels(const sup_solver_kernels *list[3])
     return count;
 }
 
-/* Checklist 4: zero at rest, 3/2 w (s - 1)^2 a tetrahedron at uniform stretch. */
+/* Zero at rest, 3/2 w (s - 1)^2 per tetrahedron at uniform stretch. */
 TEST(energy_of_a_uniform_stretch)
 {
     fixture f = tube(14, 9, 1.0, NULL);
@@ -231,15 +231,15 @@ TEST(energy_of_a_uniform_stretch)
     fixture_free(&f);
 }
 
-/* Everything grown evenly: every chamber's volume with the cube of it, beside the strain of above. */
+/* Uniform scaling: the volume of every region grows with its cube, in addition to the strain of above. */
 TEST(volume_of_a_uniform_stretch)
 {
     sup_system_def def = {.volume = 3.0};
     fixture f = tube(14, 9, 1.0, &def);
     double rest = 0.0;
-    for (int32_t c = 0; c < f.b.system.chamber_count; c++) {
-        CHECK(f.b.system.chamber_volume[c] > 0.0f);
-        rest += (double)f.b.system.chamber_volume[c];
+    for (int32_t c = 0; c < f.b.system.region_count; c++) {
+        CHECK(f.b.system.region_volume[c] > 0.0f);
+        rest += (double)f.b.system.region_volume[c];
     }
     static const double stretches[4] = {1.0, 1.1, 0.8, 1.5};
     for (int32_t k = 0; k < 4; k++) {
@@ -270,8 +270,8 @@ static double enclosed(const fixture *f)
     return sum;
 }
 
-/* What it is for: a bent tube keeps its volume, and strain alone does not. */
-TEST(a_bend_keeps_the_volume)
+/* A bent tube preserves its volume; strain alone does not. */
+TEST(bending_preserves_volume)
 {
     double lost[2];
     for (int32_t way = 0; way < 2; way++) {
@@ -286,7 +286,7 @@ TEST(a_bend_keeps_the_volume)
     CHECK_MSG(fabs(lost[1]) < 0.3 * fabs(lost[0]), "%g of %g", lost[1], lost[0]);
 }
 
-/* Kernels of every width against the reference on wild positions: stretched, inverted, collapsed. */
+/* Kernels of every width against the reference on extreme positions: stretched, inverted, collapsed. */
 TEST(kernels_agree_with_the_reference)
 {
     fixture f = tube(22, 15, 1.0, NULL);
@@ -307,7 +307,7 @@ TEST(kernels_agree_with_the_reference)
     fixture_free(&f);
 }
 
-/* The reference's gradient by differences of its objective; with it the oracle of everything else stands. */
+/* The reference's gradient against differences of its objective: validates the reference of all other tests. */
 TEST(gradient_by_finite_differences)
 {
     for (int32_t way = 0; way < 4; way++) {
@@ -339,7 +339,7 @@ TEST(gradient_by_finite_differences)
     }
 }
 
-/* Plain float steps are plain double steps: 100 of them, within 1e-5 of the size. */
+/* Plain float steps match plain double steps: 100 of them, within 1e-5 of the size. */
 static void check_plain(double volume, bool shared, int32_t lanes)
 {
     sup_system_def def = {.volume = volume};
@@ -388,8 +388,8 @@ TEST(plain_steps_follow_the_reference)
     check_plain(2.0, true, sup_simd_lanes());
 }
 
-/* What the whole thing is for: every step ends at or below ten plain iterations from the same state, or nearer to it
- * than float positions can tell. */
+/* Every step ends at or below the objective of ten plain iterations from the same state, up to the rounding of float
+ * positions. */
 static void check_objective(fixture *f, double seconds, sup_solver_input input, double allowed)
 {
     static const double gravity[3] = {0.0, 0.0, 0.0};
@@ -414,7 +414,7 @@ static void check_objective(fixture *f, double seconds, sup_solver_input input, 
     CHECK_MSG(worst <= allowed, "worst %g", worst);
 }
 
-TEST(objective_is_that_of_ten_plain_iterations)
+TEST(objective_matches_ten_plain_iterations)
 {
     fixture f = tube(40, 16, 1.0, NULL);
     check_objective(&f, 2.5, (sup_solver_input){0}, 2e-7);
@@ -431,8 +431,8 @@ TEST(objective_is_that_of_ten_plain_iterations)
     fixture_free(&f);
 }
 
-/* Weights of the wrong sign still lead down, by way of the bounds on a step: only the count of iterations tells (8.2
- * here, 9.1 with it). */
+/* Weights of the wrong sign would still descend, because steps are bounded: only the number of iterations shows it
+ * (8.2 here, 9.1 with it). */
 TEST(acceleration_saves_iterations)
 {
     sup_system_def def = {.is_static = true};
@@ -458,8 +458,8 @@ TEST(objective_on_a_character)
     fixture_free(&f);
 }
 
-/* Checklist 7. */
-TEST(anchors_are_met_to_the_bit)
+/* Anchors are exactly at their targets. */
+TEST(anchors_match_targets_exactly)
 {
     unsigned char fixed[14 * 9 + 2] = {0};
     fixed[3] = fixed[40] = 1;
@@ -476,12 +476,12 @@ TEST(anchors_are_met_to_the_bit)
     fixture_free(&f);
 }
 
-/* Checklist 25: the same bits for any number of threads, and from run to run. */
-TEST(threads_change_nothing)
+/* The same bits for any number of threads, and from run to run. */
+TEST(threads_do_not_change_results)
 {
     sup_system_def def = {.volume = 1.0};
     fixture f = tube(120, 48, 1.0, &def);
-    CHECK(f.b.system.parts.part_count > 2 && f.b.system.piece_count > 3);
+    CHECK(f.b.system.subdomains.subdomain_count > 2 && f.b.system.cluster_count > 3);
     float *first = malloc(f.count * 4), *again = malloc(f.count * 4);
     CHECK(first && again);
     for (int32_t threads = 1; threads <= 4; threads++) {
@@ -489,7 +489,7 @@ TEST(threads_change_nothing)
         sup_error error = {0};
         CHECK_OK(sup_thread_pool_create(threads == 4 ? 2 : threads, &pool, &error), error);
         sup_context context = {.tasks = sup_thread_pool_tasks(pool)};
-        memset(f.state, threads * 51, f.state_size); /* nothing of an older life may show */
+        memset(f.state, threads * 51, f.state_size); /* no value of an earlier use may matter */
         CHECK_EQ(sup_solver_reset(&context, &f.b.system, f.state, 0, NULL, NULL, 0), SUP_OK);
         for (int32_t k = 1; k < 12; k++) {
             body_anchors(&f.b, k / 12.0, f.anchors);
@@ -505,8 +505,8 @@ TEST(threads_change_nothing)
     fixture_free(&f);
 }
 
-/* Checklist 15 for whole motions. */
-TEST(motions_do_not_depend_on_the_unit)
+/* Unit independence of whole motions. */
+TEST(motion_is_independent_of_length_unit)
 {
     static const double scales[2] = {0.01, 100.0};
     fixture one = tube(24, 12, 1.0, NULL);
@@ -526,8 +526,8 @@ TEST(motions_do_not_depend_on_the_unit)
     fixture_free(&one);
 }
 
-/* Anchors thrown about by a hundred sizes: finite, and back at rest afterwards. */
-TEST(teleports_stay_finite_and_come_back)
+/* Anchors moved by a hundred sizes: finite, and at rest afterwards. */
+TEST(teleports_stay_finite_and_recover)
 {
     for (int32_t way = 0; way < 4; way++) {
         bool is_static = way % 2 != 0;
@@ -563,7 +563,7 @@ TEST(teleports_stay_finite_and_come_back)
     }
 }
 
-TEST(bad_input_leaves_the_state_alone)
+TEST(invalid_input_keeps_the_state)
 {
     fixture f = tube(10, 8, 1.0, NULL);
     const sup_system *s = &f.b.system;
@@ -580,7 +580,7 @@ TEST(bad_input_leaves_the_state_alone)
         CHECK_EQ(sup_solver_step(NULL, s, f.state, &input, NULL), SUP_ERROR_DATA);
     }
     f.anchors[9] = anchor;
-    f.anchors[11] = NAN; /* the fourth is nobody's */
+    f.anchors[11] = NAN; /* the fourth float is not read */
     CHECK_EQ(sup_solver_step(NULL, s, f.state, &input, NULL), SUP_OK);
     memcpy(f.state, kept, f.state_size);
     force[5] = NAN;
@@ -596,8 +596,8 @@ TEST(bad_input_leaves_the_state_alone)
     fixture_free(&f);
 }
 
-/* A weight on every vertex is the same as gravity: f = m g. */
-TEST(forces_and_gravity_are_the_same_thing)
+/* A force on every vertex equals gravity: f = m g. */
+TEST(uniform_force_equals_gravity)
 {
     fixture a = tube(12, 9, 1.0, NULL), b = tube(12, 9, 1.0, NULL);
     const sup_system *s = &a.b.system;
@@ -605,7 +605,7 @@ TEST(forces_and_gravity_are_the_same_thing)
     CHECK(force != NULL);
     double sum = 0.0;
     for (int32_t v = 0; v < s->skin_count; v++) {
-        force[3 * v + 1] = -0.3f * s->mass[s->place[v]] * s->time_step * s->time_step;
+        force[3 * v + 1] = -0.3f * s->mass[s->node[v]] * s->time_step * s->time_step;
         sum += (double)force[3 * v + 1];
     }
     CHECK_NEAR(sum, -0.3 * 4000.0, 0.1);
@@ -615,7 +615,7 @@ TEST(forces_and_gravity_are_the_same_thing)
         step_to(&b, 0.0, (sup_solver_input){.gravity = {0.0f, -0.3f, 0.0f}});
     }
     for (int32_t v = 0; v < s->skin_count; v++)
-        fell += ((double)a.now[3 * v + 1] - (double)s->rest[4 * (int64_t)s->place[v] + 1]) / s->skin_count;
+        fell += ((double)a.now[3 * v + 1] - (double)s->rest[4 * (int64_t)s->node[v] + 1]) / s->skin_count;
     CHECK_MSG(furthest(a.now, b.now, (size_t)s->skin_count * 3) < 1e-4, "%g",
               furthest(a.now, b.now, (size_t)s->skin_count * 3));
     CHECK_MSG(fell < -0.005, "fell by %g", fell);
@@ -624,8 +624,8 @@ TEST(forces_and_gravity_are_the_same_thing)
     fixture_free(&b);
 }
 
-/* A hanging weight does not pump energy into the tissue, and damping ends its swinging. */
-TEST(damping_ends_the_swinging)
+/* A hanging weight does not add energy to the tissue, and damping stops its oscillation. */
+TEST(damping_stops_oscillation)
 {
     fixture f = tube(16, 10, 1.0, NULL);
     double moved = 0.0;
@@ -638,7 +638,7 @@ TEST(damping_ends_the_swinging)
     fixture_free(&f);
 }
 
-/* Reset in a pose: at rest there, whatever was before. */
+/* Reset in a pose: at rest there, independent of the previous state. */
 TEST(reset_settles_in_the_pose)
 {
     fixture f = tube(20, 12, 1.0, NULL);
@@ -661,7 +661,7 @@ TEST(reset_settles_in_the_pose)
     fixture_free(&f);
 }
 
-TEST(many_iterations_pass_the_end_of_the_memory)
+TEST(iterations_beyond_the_history_converge)
 {
     fixture f = tube(20, 12, 1.0, NULL);
     double last = 1e30;

@@ -1,4 +1,4 @@
-/* The system: names of prisms, masses, the matrix against the reference, what is refused, damaged models. */
+/* The system: names of prism corners, masses, the matrix against the reference, rejected input, damaged models. */
 #include "linalg/pcg.h"
 #include "solver/solver_reference.h"
 #include "projective_solver/body.h"
@@ -13,8 +13,8 @@ static body bound_tube(int32_t rings, int32_t segments, double scale, const sup_
     return b;
 }
 
-/* Every way to split a prism has names, and they give back the same three tetrahedra. */
-TEST(prisms_find_their_names)
+/* Every split of a prism has names, and they reproduce the same three tetrahedra. */
+TEST(prism_corners_are_named)
 {
     static const int32_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     const int32_t triangle[3] = {4, 9, 2}, n = 20;
@@ -41,7 +41,7 @@ TEST(prisms_find_their_names)
     }
 }
 
-TEST(prisms_refuse_what_is_no_split)
+TEST(invalid_prism_splits_are_rejected)
 {
     const int32_t triangle[3] = {0, 1, 2};
     int32_t corner[6];
@@ -65,8 +65,8 @@ TEST(masses_sum_to_the_total)
     double sum = 0.0;
     int32_t unknown_bases = 0;
     for (int32_t v = 0; v < b.tissue.skin_count; v++) {
-        sum += (double)b.system.mass[b.system.place[v]] * 0.25;
-        int32_t base = b.system.place[b.tissue.skin_count + v];
+        sum += (double)b.system.mass[b.system.node[v]] * 0.25;
+        int32_t base = b.system.node[b.tissue.skin_count + v];
         CHECK((base < b.system.unknown_count) == (b.tissue.base_class[v] == SUP_BASE_FREE));
         if (base >= b.system.unknown_count) continue;
         unknown_bases++;
@@ -77,7 +77,7 @@ TEST(masses_sum_to_the_total)
     body_free(&b);
 }
 
-/* Checklist 5: symmetric positive definite (it has a factor); the factor and conjugate gradients agree. */
+/* Symmetric positive definite (it has a factor); the factor and conjugate gradients agree. */
 TEST(factor_and_conjugate_gradients_agree)
 {
     body b = body_tube(16, 12, 1.0);
@@ -100,7 +100,7 @@ TEST(factor_and_conjugate_gradients_agree)
         size = fmax(size, fabs(x[i]));
     for (size_t i = 0; i < n; i++)
         CHECK_NEAR(x[i], y[i], 1e-8 * size);
-    memset(right, 0, n * 8); /* checklist 23: nothing to do */
+    memset(right, 0, n * 8); /* no unknowns */
     memset(y, 0, n * 8);
     CHECK_OK(sup_pcg_solve(a, right, y, 1e-13, 10, work, &report, &error), error);
     for (size_t i = 0; i < n; i++)
@@ -111,30 +111,30 @@ TEST(factor_and_conjugate_gradients_agree)
     body_free(&b);
 }
 
-/* A translation of everything costs nothing: rows of the matrix and the couplings sum to the mass. */
-TEST(rows_sum_to_the_mass)
+/* A common translation costs no energy: rows of the matrix and the couplings sum to the mass. */
+TEST(matrix_rows_sum_to_mass)
 {
     body b = bound_tube(16, 12, 1.0, NULL);
     const sup_system *s = &b.system;
     size_t n = (size_t)s->unknown_count;
-    float *x = calloc(n + (size_t)s->parts.slot_count, 16);
+    float *x = calloc(n + (size_t)s->subdomains.slot_count, 16);
     CHECK(x != NULL);
     for (size_t i = 0; i < n; i++) {
         double pull = 0.0;
-        for (int32_t k = s->couple_first[i]; k < s->couple_first[i + 1]; k++)
-            pull += (double)s->couple_value[k];
+        for (int32_t k = s->coupling_first[i]; k < s->coupling_first[i + 1]; k++)
+            pull += (double)s->coupling_value[k];
         for (size_t k = 0; k < 3; k++)
             x[4 * i + k] = (float)((double)s->mass[i] - pull); /* A 1 = m - A_fb 1 */
     }
-    sup_float_subdomains_solve4(NULL, &s->factor, &s->parts, x);
+    sup_float_subdomains_solve4(NULL, &s->factor, &s->subdomains, x);
     for (size_t i = 0; i < n; i++)
         CHECK_NEAR(x[4 * i], 1.0, 2e-5);
     free(x);
     body_free(&b);
 }
 
-/* Checklist 15: the unit of length drops out. */
-TEST(systems_do_not_depend_on_the_unit)
+/* The unit of length cancels. */
+TEST(system_is_independent_of_length_unit)
 {
     static const double scales[3] = {0.01, 10.0, 1000.0};
     body one = bound_tube(16, 12, 1.0, NULL);
@@ -142,7 +142,7 @@ TEST(systems_do_not_depend_on_the_unit)
         body other = bound_tube(16, 12, scales[k], NULL);
         CHECK_EQ(one.system.unknown_count, other.system.unknown_count);
         for (int32_t v = 0; v < 2 * one.tissue.skin_count; v++) {
-            int32_t i = one.system.place[v], j = other.system.place[v];
+            int32_t i = one.system.node[v], j = other.system.node[v];
             if (i >= one.system.unknown_count) continue;
             double d = (double)one.system.diagonal[i];
             CHECK_NEAR((double)other.system.diagonal[j], d, 1e-4 * d);
@@ -168,9 +168,9 @@ TEST(stiffness_map_scales_the_tissue)
     double soft = (double)b.system.weight_sum;
     CHECK_OK(body_bind(&b, NULL, &stiff, &error), error);
     CHECK_NEAR((double)b.system.weight_sum, 3.0 * soft, 1e-4 * soft);
-    double diagonal = (double)b.system.diagonal[b.system.place[5]];
+    double diagonal = (double)b.system.diagonal[b.system.node[5]];
     CHECK_OK(body_bind(&b, NULL, &same, &error), error);
-    CHECK_NEAR((double)b.system.diagonal[b.system.place[5]], diagonal, 1e-5 * diagonal);
+    CHECK_NEAR((double)b.system.diagonal[b.system.node[5]], diagonal, 1e-5 * diagonal);
     map[7] = 0.0f;
     CHECK_EQ(body_bind(&b, NULL, &stiff, &error), SUP_ERROR_ARGUMENT);
     CHECK_TEXT(error.id, "system.stiffness");
@@ -178,7 +178,7 @@ TEST(stiffness_map_scales_the_tissue)
     body_free(&b);
 }
 
-TEST(binding_refuses_by_name)
+TEST(bind_reports_error_ids)
 {
     body b = body_tube(8, 6, 1.0);
     sup_error error = {0};
@@ -190,7 +190,7 @@ TEST(binding_refuses_by_name)
     for (int32_t v = 0; v < b.tissue.skin_count; v++)
         b.tissue.base_class[v] = SUP_BASE_FREE;
     error = (sup_error){0};
-    CHECK_EQ(body_bind(&b, NULL, &def, &error), SUP_ERROR_DATA); /* nothing holds it */
+    CHECK_EQ(body_bind(&b, NULL, &def, &error), SUP_ERROR_DATA); /* nothing attaches it */
     CHECK_TEXT(error.id, "system.loose");
     def = (sup_system_def){0};
     CHECK_OK(body_bind(&b, NULL, &def, &error), error); /* momentum does */
@@ -207,14 +207,14 @@ TEST(binding_refuses_by_name)
     body_free(&b);
 }
 
-/* Flat tetrahedra, whole slivers and vertices of no triangle do not stop a character. */
-TEST(flat_tetrahedra_are_left_out)
+/* Flat tetrahedra, slivers and vertices without triangles do not prevent binding. */
+TEST(flat_tetrahedra_are_ignored)
 {
     body b = body_tube(10, 8, 1.0);
     sup_error error = {0};
     sup_system_def def = {0};
     memcpy(b.tissue.skin + 3 * 20, b.tissue.skin + 3 * 21, 24); /* triangles without area */
-    b.tissue.tet_volume[7] = 0.0;                               /* and one that the tissue gave up */
+    b.tissue.tet_volume[7] = 0.0;                               /* and one that the tissue dropped */
     CHECK_OK(body_bind(&b, NULL, &def, &error), error);
     void *state = aligned_alloc(64, sup_solver_state_size(&b.system, 0));
     float *anchors = malloc((size_t)b.system.anchor_count * 16), *skin = malloc((size_t)b.tissue.skin_count * 12);
@@ -232,17 +232,28 @@ TEST(flat_tetrahedra_are_left_out)
     body_free(&b);
 }
 
-/* Whatever a damaged model says, it is refused or safe to step. */
-TEST(damaged_models_are_refused)
+/* A damaged model is rejected or safe to step. */
+TEST(damaged_models_are_rejected)
 {
     sup_system_def def = {.volume = 1.0};
     body b = bound_tube(8, 6, 1.0, &def);
     sup_random random = {9};
     sup_error error = {0};
-    static const char *const names[] = {
-        "system.head",         "system.factor",      "system.parts",      "system.place",      "system.couple_first",
-        "system.pieces",       "system.copy_place",  "system.sum_first",  "system.sum_from",   "system.couple_anchor",
-        "system.seat_chamber", "system.blend_first", "system.blend_seat", "system.seat_first", "system.foot_bone"};
+    static const char *const names[] = {"system.head",
+                                        "system.factor",
+                                        "system.subdomains",
+                                        "system.node",
+                                        "system.coupling_first",
+                                        "system.clusters",
+                                        "system.copy_node",
+                                        "system.sum_first",
+                                        "system.sum_from",
+                                        "system.coupling_anchor",
+                                        "system.region_slot_region",
+                                        "system.blend_first",
+                                        "system.blend_region_slot",
+                                        "system.region_slot_first",
+                                        "system.foot_bone"};
     sup_system system;
     int32_t refused = 0, trials = 0;
     for (int32_t k = 0; k < SUP_COUNT(names); k++) {
@@ -257,7 +268,7 @@ TEST(damaged_models_are_refused)
             values[at] = kept;
         }
     }
-    CHECK_MSG(refused > trials * 8 / 10, "%d of %d", (int)refused, (int)trials); /* the head's flag, spare words */
+    CHECK_MSG(refused > trials * 8 / 10, "%d of %d", (int)refused, (int)trials); /* the head's flag and unused values */
     int64_t corners = sup_model_array_count(b.model, "system.corner");
     uint16_t *corner = (uint16_t *)(uintptr_t)sup_model_array(b.model, "system.corner", SUP_ARRAY_UINT16, corners);
     CHECK(corner != NULL && corners > 0);

@@ -1,31 +1,31 @@
-/* The renderer: pictures against kept ones with a tolerance that the eye would forgive, and what must never happen.
+/* The renderer: images compared with golden images within a tolerance, and edge cases.
  *
- * A kept picture is 24 x 24 cells of a larger one, three hexadecimal bytes each, in tests/render/golden/NAME.txt. To make
- * them anew after a change that was looked at: SUPPLE_NEW_GOLDEN=1 build/test_render golden */
+ * A golden image is downsampled to 24 x 24 cells, three hexadecimal bytes each, in tests/render/golden/NAME.txt. To
+ * regenerate them after a reviewed change: SUPPLE_NEW_GOLDEN=1 build/test_render golden */
 #include "image.h"
 #include "render.h"
 #include "test.h"
 
 enum { SIDE = 192, CELLS = 24, CELL_BYTES = CELLS * CELLS * 3 };
 
-typedef struct shot {
+typedef struct fixture {
     sup_character *character;
     sup_rig *rig;
     float *positions, *colors, *bones;
     render_image image;
-} shot;
+} fixture;
 
-/* A built-in character at a time of its first clip, by the scalar reference. */
-static shot make_shot(const char *scene, double part_of_clip)
+/* A built-in character at a fraction of its first clip, skinned by the scalar reference. */
+static fixture make_fixture(const char *scene, double clip_fraction)
 {
-    shot s = {.image = render_image_create(SIDE, SIDE)};
+    fixture s = {.image = render_image_create(SIDE, SIDE)};
     sup_error error;
     sup_pose *pose = NULL;
     CHECK_OK(sup_scene_create(NULL, scene, 0.25, &s.character, &error), error);
     CHECK_OK(sup_rig_create(NULL, s.character, NULL, &s.rig, &error), error);
     CHECK_OK(sup_pose_create(NULL, s.character, &pose, &error), error);
     const sup_clip *clip = &s.character->clips[0];
-    CHECK_EQ(sup_pose_sample(s.character, clip, clip->start + part_of_clip * (clip->end - clip->start), pose), SUP_OK);
+    CHECK_EQ(sup_pose_sample(s.character, clip, clip->start + clip_fraction * (clip->end - clip->start), pose), SUP_OK);
     size_t vertices = (size_t)s.rig->vertex_count;
     double *skin = calloc(3 * vertices, sizeof *skin);
     CHECK_EQ(sup_reference_skin(NULL, s.rig, pose, false, skin, NULL), SUP_OK);
@@ -48,7 +48,7 @@ static shot make_shot(const char *scene, double part_of_clip)
     return s;
 }
 
-static void free_shot(shot *s)
+static void free_fixture(fixture *s)
 {
     render_image_destroy(&s->image);
     free(s->positions);
@@ -58,7 +58,7 @@ static void free_shot(shot *s)
     sup_character_destroy(s->character);
 }
 
-static render_scene scene_of(const shot *s)
+static render_scene scene_of(const fixture *s)
 {
     return (render_scene){.vertex_count = s->rig->vertex_count,
                           .triangle_count = s->character->triangle_count,
@@ -67,7 +67,8 @@ static render_scene scene_of(const shot *s)
                           .up = 1};
 }
 
-static void take_picture(shot *s, const render_scene *scene, const char *camera, bool wire, const sup_context *context)
+static void render_fixture(fixture *s, const render_scene *scene, const char *camera, bool wire,
+                           const sup_context *context)
 {
     render_def def = {.width = SIDE, .height = SIDE, .wire = wire};
     sup_error error;
@@ -76,7 +77,7 @@ static void take_picture(shot *s, const render_scene *scene, const char *camera,
     CHECK_OK(render_picture(context, scene, &def, &s->image, &error), error);
 }
 
-static void shrink(const render_image *image, uint8_t cells[CELL_BYTES])
+static void downsample(const render_image *image, uint8_t cells[CELL_BYTES])
 {
     int side = SIDE / CELLS;
     for (int cell = 0; cell < CELLS * CELLS; cell++)
@@ -97,7 +98,7 @@ static FILE *open_golden(const char *name, const char *mode)
     return fopen(path, mode);
 }
 
-static void keep_golden(const char *name, const uint8_t cells[CELL_BYTES])
+static void write_golden(const char *name, const uint8_t cells[CELL_BYTES])
 {
     FILE *file = open_golden(name, "wb");
     CHECK(file != NULL);
@@ -118,7 +119,7 @@ static void read_golden(const char *name, uint8_t cells[CELL_BYTES])
     fclose(file);
 }
 
-/* Steps of an 8-bit screen: on the whole, and in the worst cell. */
+/* Difference in 8-bit steps: mean, and worst cell. */
 typedef struct difference {
     double mean, worst;
 } difference;
@@ -134,54 +135,54 @@ static difference compare(const uint8_t *a, const uint8_t *b)
     return d;
 }
 
-/* One step on the whole is less than the eye sees; a cell may hold an edge that rounding moved. */
-static bool looks_alike(difference d)
+/* A mean of one step is invisible; a cell may contain an edge that rounding moved. */
+static bool within_tolerance(difference d)
 {
     return d.mean < 0.5 && d.worst < 8.0;
 }
 
-static void check_golden(const shot *s, const char *name)
+static void check_golden(const fixture *s, const char *name)
 {
     uint8_t cells[CELL_BYTES], golden[CELL_BYTES];
-    shrink(&s->image, cells);
-    if (getenv("SUPPLE_NEW_GOLDEN") != NULL) keep_golden(name, cells);
+    downsample(&s->image, cells);
+    if (getenv("SUPPLE_NEW_GOLDEN") != NULL) write_golden(name, cells);
     read_golden(name, golden);
     difference d = compare(cells, golden);
-    CHECK_MSG(looks_alike(d), "%s differs from its kept picture: %.2f steps on the whole, %.1f at worst", name, d.mean,
-              d.worst);
+    CHECK_MSG(within_tolerance(d), "%s differs from its kept picture: %.2f steps on the whole, %.1f at worst", name,
+              d.mean, d.worst);
 }
 
-TEST(golden_human_stands_in_the_studio)
+TEST(golden_human)
 {
-    shot s = make_shot("human", 0.0);
+    fixture s = make_fixture("human", 0.0);
     render_scene scene = scene_of(&s);
-    take_picture(&s, &scene, "front", false, NULL);
+    render_fixture(&s, &scene, "front", false, NULL);
     check_golden(&s, "human");
-    free_shot(&s);
+    free_fixture(&s);
 }
 
-TEST(golden_arm_bends_with_wires_and_colours)
+TEST(golden_arm_wireframe_and_colors)
 {
-    shot s = make_shot("arm", 0.5);
+    fixture s = make_fixture("arm", 0.5);
     render_scene scene = scene_of(&s);
     scene.colors = s.colors;
-    take_picture(&s, &scene, "three-quarter", true, NULL);
+    render_fixture(&s, &scene, "three-quarter", true, NULL);
     check_golden(&s, "arm");
-    free_shot(&s);
+    free_fixture(&s);
 }
 
-TEST(golden_hand_shows_its_bones)
+TEST(golden_hand_with_bones)
 {
-    shot s = make_shot("hand", 0.5);
+    fixture s = make_fixture("hand", 0.5);
     render_scene scene = scene_of(&s);
     scene.bones = s.bones;
     scene.bone_count = s.rig->joint_count;
-    take_picture(&s, &scene, "side", false, NULL);
+    render_fixture(&s, &scene, "side", false, NULL);
     check_golden(&s, "hand");
-    free_shot(&s);
+    free_fixture(&s);
 }
 
-TEST(golden_letters)
+TEST(golden_text)
 {
     static const uint8_t dark[3] = {20, 20, 30};
     render_image image = render_image_create(SIDE, SIDE);
@@ -193,89 +194,89 @@ TEST(golden_letters)
         text[16] = '\0';
         image_text(&image, 4.0f, 26.0f + 30.0f * (float)line, 14.0f, dark, text);
     }
-    shot s = {.image = image};
+    fixture s = {.image = image};
     check_golden(&s, "letters");
     render_image_destroy(&image);
 }
 
-/* The tolerance forgives noise, not a change: other camera, other light through another up, other shape. */
-TEST(the_tolerance_notices_what_an_eye_would)
+/* The tolerance rejects another camera, another up axis and another shape. */
+TEST(tolerance_rejects_visible_changes)
 {
-    shot s = make_shot("human", 0.0);
+    fixture s = make_fixture("human", 0.0);
     render_scene scene = scene_of(&s);
     uint8_t golden[CELL_BYTES], cells[CELL_BYTES];
     read_golden("human", golden);
-    take_picture(&s, &scene, "4,4", false, NULL);
-    shrink(&s.image, cells);
-    CHECK(!looks_alike(compare(cells, golden)));
+    render_fixture(&s, &scene, "4,4", false, NULL);
+    downsample(&s.image, cells);
+    CHECK(!within_tolerance(compare(cells, golden)));
     for (int32_t v = 0; v < s.rig->vertex_count; v++)
         if (s.positions[3 * v] > 0.3f) s.positions[3 * v + 1] += 0.05f; /* a raised hand */
-    take_picture(&s, &scene, "front", false, NULL);
-    shrink(&s.image, cells);
-    CHECK(!looks_alike(compare(cells, golden)));
-    free_shot(&s);
+    render_fixture(&s, &scene, "front", false, NULL);
+    downsample(&s.image, cells);
+    CHECK(!within_tolerance(compare(cells, golden)));
+    free_fixture(&s);
 }
 
-TEST(threads_do_not_change_a_pixel)
+TEST(image_does_not_depend_on_threads)
 {
-    shot s = make_shot("arm", 0.5), t = make_shot("arm", 0.5);
+    fixture s = make_fixture("arm", 0.5), t = make_fixture("arm", 0.5);
     sup_thread_pool *pool = NULL;
     sup_error error;
     sup_context context = {0};
     render_scene scene = scene_of(&s);
     CHECK_OK(sup_thread_pool_create(3, &pool, &error), error);
     context.tasks = sup_thread_pool_tasks(pool);
-    take_picture(&s, &scene, "front", false, NULL);
-    take_picture(&t, &scene, "front", false, &context);
+    render_fixture(&s, &scene, "front", false, NULL);
+    render_fixture(&t, &scene, "front", false, &context);
     CHECK(memcmp(s.image.pixels, t.image.pixels, 3 * SIDE * SIDE) == 0);
     sup_thread_pool_destroy(pool);
-    free_shot(&s);
-    free_shot(&t);
+    free_fixture(&s);
+    free_fixture(&t);
 }
 
-/* A character ten thousand times larger gives the same picture. */
-TEST(units_do_not_matter)
+/* A character scaled by 10,000 gives the same image. */
+TEST(image_does_not_depend_on_units)
 {
-    shot s = make_shot("arm", 0.5);
+    fixture s = make_fixture("arm", 0.5);
     render_scene scene = scene_of(&s);
     uint8_t small[CELL_BYTES], large[CELL_BYTES];
-    take_picture(&s, &scene, "front", false, NULL);
-    shrink(&s.image, small);
+    render_fixture(&s, &scene, "front", false, NULL);
+    downsample(&s.image, small);
     for (int32_t i = 0; i < 3 * s.rig->vertex_count; i++)
         s.positions[i] *= 10000.0f;
-    take_picture(&s, &scene, "front", false, NULL);
-    shrink(&s.image, large);
-    CHECK(looks_alike(compare(small, large)));
-    free_shot(&s);
+    render_fixture(&s, &scene, "front", false, NULL);
+    downsample(&s.image, large);
+    CHECK(within_tolerance(compare(small, large)));
+    free_fixture(&s);
 }
 
-TEST(z_up_is_y_up_turned)
+TEST(z_up_equals_rotated_y_up)
 {
-    shot s = make_shot("arm", 0.5);
+    fixture s = make_fixture("arm", 0.5);
     render_scene scene = scene_of(&s);
     uint8_t y_up[CELL_BYTES], z_up[CELL_BYTES];
-    take_picture(&s, &scene, "three-quarter", false, NULL);
-    shrink(&s.image, y_up);
+    render_fixture(&s, &scene, "three-quarter", false, NULL);
+    downsample(&s.image, y_up);
     for (int32_t v = 0; v < s.rig->vertex_count; v++) {
         float *p = s.positions + 3 * v, y = p[1];
         p[1] = -p[2];
         p[2] = y;
     }
     scene.up = 2;
-    take_picture(&s, &scene, "three-quarter", false, NULL);
-    shrink(&s.image, z_up);
-    CHECK(looks_alike(compare(y_up, z_up)));
-    free_shot(&s);
+    render_fixture(&s, &scene, "three-quarter", false, NULL);
+    downsample(&s.image, z_up);
+    CHECK(within_tolerance(compare(y_up, z_up)));
+    free_fixture(&s);
 }
 
-TEST(flat_and_empty_scenes_do_no_harm)
+TEST(flat_and_empty_scenes_are_handled)
 {
     const float point[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     const int32_t triangle[3] = {0, 1, 2};
     render_scene scene = {.vertex_count = 3, .triangle_count = 1, .positions = point, .triangles = triangle, .up = 1};
-    shot s = {.image = render_image_create(SIDE, SIDE)};
+    fixture s = {.image = render_image_create(SIDE, SIDE)};
     sup_error error = {0};
-    take_picture(&s, &scene, "front", true, NULL);
+    render_fixture(&s, &scene, "front", true, NULL);
     scene.triangle_count = 0;
     render_def def = {.width = SIDE, .height = SIDE, .radius = 1.0f};
     CHECK_EQ(render_picture(NULL, &scene, &def, &s.image, &error), SUP_ERROR_ARGUMENT);
@@ -298,8 +299,8 @@ TEST(cameras_have_names_and_angles)
         CHECK_MSG(!render_def_camera(&def, wrong[i]), "'%s' is no camera", wrong[i]);
 }
 
-/* Lines that leave the picture, and lines from nowhere, are cut. */
-TEST(lines_stay_in_the_picture)
+/* Lines that leave the image, and lines with NaN coordinates, are clipped. */
+TEST(lines_are_clipped_to_the_image)
 {
     static const uint8_t red[3] = {255, 0, 0};
     render_image image = render_image_create(16, 16);
@@ -312,7 +313,7 @@ TEST(lines_stay_in_the_picture)
     render_image_destroy(&image);
 }
 
-TEST(png_in_memory_is_the_file)
+TEST(png_in_memory_equals_the_file)
 {
     char path[1000];
     render_image image = render_image_create(33, 17);

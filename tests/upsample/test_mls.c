@@ -1,4 +1,4 @@
-/* Moving least squares weights: what they reproduce, and what they do where there is nothing to hold on to. */
+/* Moving least squares weights: reproduction of polynomials, and degenerate neighbourhoods. */
 #include "base/base.h"
 #include "test.h"
 #include "upsample/mls.h"
@@ -64,16 +64,16 @@ TEST(mls_reproduces_polynomials)
             double weights[SUP_MLS_MAX];
             bool reduced;
             int32_t quadratic = sup_mls_position(&m, 1e6, weights, &reduced);
-            CHECK_EQ(quadratic, kind == 0 ? 6 : (kind == 1 ? 5 : 3)); /* a bowl says z by x^2 and y^2 */
+            CHECK_EQ(quadratic, kind == 0 ? 6 : (kind == 1 ? 5 : 3)); /* on a bowl z is a combination of x^2 and y^2 */
             CHECK(!reduced);
             CHECK(reproduction(&m, weights, 0) < 1e-10);
             CHECK(reproduction(&m, weights, 1) < 1e-10);
             CHECK(reproduction(&m, weights, 2) < 1e-8);
-            CHECK(reproduction(&m, weights, 3) > 1e-8); /* or the test would say nothing */
+            CHECK(reproduction(&m, weights, 3) > 1e-8); /* cubic terms are not reproduced */
         }
 }
 
-/* The weights are the least ones: eq. 3.8 by its normal equations, in long double, on well conditioned points. */
+/* The weights have minimum norm: eq. 3.8 by its normal equations, in long double, on well conditioned points. */
 TEST(mls_agrees_with_the_normal_equations)
 {
     sup_mls m = make_points(0, 7);
@@ -106,7 +106,7 @@ TEST(mls_agrees_with_the_normal_equations)
     }
 }
 
-TEST(mls_keeps_to_its_limit)
+TEST(mls_respects_the_limit)
 {
     int32_t reduced_count = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -125,24 +125,24 @@ TEST(mls_keeps_to_its_limit)
     CHECK(reduced_count > 20);
 }
 
-TEST(mls_off_the_plane_rides)
+TEST(mls_follows_off_the_plane)
 {
     sup_mls beside = make_points(3, 3), line = make_points(4, 3);
     double weights[SUP_MLS_MAX], normals[SUP_MLS_MAX];
     bool reduced;
     CHECK_EQ(sup_mls_position(&beside, 3.0, weights, &reduced), -1);
-    CHECK(sup_mls_ride(&beside, NULL, weights, normals));
+    CHECK(sup_mls_follow(&beside, NULL, weights, normals));
     CHECK(sum_of_sizes(&beside, weights) < 3.0);
     sup_vec3d at = sup_v3(0.0, 0.0, 0.0);
     for (int32_t i = 0; i < beside.count; i++)
         at = sup_v3_add(
             at, sup_v3_add(sup_v3_scale(beside.positions[i], weights[i]), sup_v3_scale(beside.normals[i], normals[i])));
     CHECK_NEAR(sup_v3_length(at), 0.0, 1e-12);
-    CHECK(!sup_mls_ride(&line, NULL, weights, normals)); /* nothing holds it */
+    CHECK(!sup_mls_follow(&line, NULL, weights, normals)); /* a line does not determine an affine map */
 }
 
-/* Positions and normals turned by any rotation take the point, and directions, along. */
-TEST(mls_riding_is_exact_for_rotations)
+/* A rotation of positions and normals also rotates the point and directions. */
+TEST(mls_following_is_exact_for_rotations)
 {
     for (uint64_t seed = 1; seed <= 20; seed++)
         for (int32_t kind = 1; kind <= 3; kind++) {
@@ -151,11 +151,11 @@ TEST(mls_riding_is_exact_for_rotations)
             sup_vec3d offset = sup_v3(sup_random_unit(&random), sup_random_unit(&random), sup_random_unit(&random));
             sup_vec3d direction = sup_v3_unit_or(offset, up), shift = sup_v3(5.0, -3.0, 2.0);
             double c = cos((double)seed), s = sin((double)seed), position[2][SUP_MLS_MAX], normal[2][SUP_MLS_MAX];
-            for (int32_t i = 0; i < m.count; i++) /* the point is `offset` away from where it was, in units of 1/4 */
+            for (int32_t i = 0; i < m.count; i++) /* moves the point by `offset`, in units of 1/4 */
                 m.positions[i] = sup_v3_sub(m.positions[i], offset);
             m.scale = 4.0;
-            CHECK(sup_mls_ride(&m, NULL, position[0], normal[0]) &&
-                  sup_mls_ride(&m, &direction, position[1], normal[1]));
+            CHECK(sup_mls_follow(&m, NULL, position[0], normal[0]) &&
+                  sup_mls_follow(&m, &direction, position[1], normal[1]));
             sup_vec3d sum[2] = {{0, 0, 0}, {0, 0, 0}};
             for (int32_t i = 0; i < m.count; i++) {
                 sup_vec3d p = sup_v3_scale(m.positions[i], m.scale), n = m.normals[i];
@@ -170,7 +170,7 @@ TEST(mls_riding_is_exact_for_rotations)
         }
 }
 
-TEST(mls_normals_come_back_at_rest)
+TEST(mls_normals_are_exact_at_rest)
 {
     int32_t found = 0;
     for (uint64_t seed = 1; seed <= 50; seed++) {

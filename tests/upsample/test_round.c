@@ -1,4 +1,4 @@
-/* Weights as 16-bit whole numbers: sums kept, rest pose kept, nonsense refused; and the order of the blocks. */
+/* Quantised weights: exact sums, rest pose, rejection of invalid weights; and the spatial order of the clusters. */
 #include "test.h"
 #include "upsample/upsample_clusters.h"
 #include "upsample/quantize_weights.h"
@@ -46,14 +46,14 @@ static int32_t sum_of(const int16_t *to)
     return sum;
 }
 
-TEST(round_keeps_sums)
+TEST(quantize_preserves_sums)
 {
     sup_random random = {3};
-    for (int32_t turn = 0; turn < 200; turn++) {
+    for (int32_t trial = 0; trial < 200; trial++) {
         sample s = random_sample(&random);
         int16_t to[POINTS];
         float unit;
-        CHECK(sup_round_weights(s.weights, POINTS, 1.0, true, to, &unit));
+        CHECK(sup_quantize_weights(s.weights, POINTS, 1.0, true, to, &unit));
         CHECK_NEAR(sum_of(to) * (double)unit, 1.0, 6e-8);
         double mean = 0.0;
         for (int32_t i = 0; i < POINTS; i++) {
@@ -62,47 +62,47 @@ TEST(round_keeps_sums)
         }
         for (int32_t i = 0; i < POINTS; i++)
             s.weights[i] = 1e5 * (s.weights[i] - mean);
-        CHECK(sup_round_weights(s.weights, POINTS, 0.0, true, to, &unit));
+        CHECK(sup_quantize_weights(s.weights, POINTS, 0.0, true, to, &unit));
         CHECK_EQ(sum_of(to), 0);
     }
 }
 
-TEST(round_keeps_the_rest_pose)
+TEST(quantize_preserves_the_rest_pose)
 {
     sup_random random = {5};
-    double before = 0.0, after = 0.0;
-    for (int32_t turn = 0; turn < 40; turn++) {
+    double error_before = 0.0, error_after = 0.0;
+    for (int32_t trial = 0; trial < 40; trial++) {
         sample s = random_sample(&random);
         int16_t to[POINTS];
         float unit;
-        CHECK(sup_round_weights(s.weights, POINTS, 1.0, true, to, &unit));
+        CHECK(sup_quantize_weights(s.weights, POINTS, 1.0, true, to, &unit));
         sup_vec3d off = sup_v3_scale(moment(&s, to, unit), -1.0);
         int32_t sum = sum_of(to);
-        double left = sup_round_towards(s.points, POINTS, (double)unit, off, 1e-9, to);
+        double error = sup_quantize_correct(s.points, POINTS, (double)unit, off, 1e-9, to);
         CHECK_EQ(sum_of(to), sum);
-        CHECK_NEAR(sup_v3_length(moment(&s, to, unit)), left, 1e-12);
-        CHECK(left <= sup_v3_length(off));
-        before += sup_v3_length(off);
-        after += left;
+        CHECK_NEAR(sup_v3_length(moment(&s, to, unit)), error, 1e-12);
+        CHECK(error <= sup_v3_length(off));
+        error_before += sup_v3_length(off);
+        error_after += error;
     }
-    CHECK_MSG(after < before / 10.0, "%g of %g", after, before);
+    CHECK_MSG(error_after < error_before / 10.0, "%g of %g", error_after, error_before);
 }
 
-TEST(round_refuses_nonsense)
+TEST(quantize_rejects_invalid_weights)
 {
-    const double none[2] = {0.0, 0.0}, lost[2] = {NAN, 1.0}, endless[2] = {INFINITY, 1.0}, apart[2] = {1e5, 1.0 - 1e5};
+    const double none[2] = {0.0, 0.0}, not_finite[2] = {NAN, 1.0}, infinite[2] = {INFINITY, 1.0}, far_apart[2] = {1e5, 1.0 - 1e5};
     int16_t to[2] = {7, 7};
     float unit;
-    CHECK(sup_round_weights(none, 2, 0.0, true, to, &unit));
+    CHECK(sup_quantize_weights(none, 2, 0.0, true, to, &unit));
     CHECK(to[0] == 0 && to[1] == 0 && unit == 0.0f);
-    CHECK(!sup_round_weights(none, 2, 1.0, true, to, &unit));
-    CHECK(!sup_round_weights(lost, 2, 1.0, true, to, &unit));
-    CHECK(!sup_round_weights(endless, 2, 0.0, false, to, &unit));
-    CHECK(!sup_round_weights(apart, 2, 1.0, true, to, &unit)); /* less than a unit would be left of the sum */
+    CHECK(!sup_quantize_weights(none, 2, 1.0, true, to, &unit));
+    CHECK(!sup_quantize_weights(not_finite, 2, 1.0, true, to, &unit));
+    CHECK(!sup_quantize_weights(infinite, 2, 0.0, false, to, &unit));
+    CHECK(!sup_quantize_weights(far_apart, 2, 1.0, true, to, &unit)); /* the sum is less than one unit */
     CHECK(to[0] == 0 && to[1] == 0);
 }
 
-/* Mean size of runs of sixteen. */
+/* Mean extent of runs of sixteen. */
 static double spread(const float *points, const int32_t *items)
 {
     double sum = 0.0;
@@ -118,12 +118,12 @@ static double spread(const float *points, const int32_t *items)
     return sum;
 }
 
-TEST(order_puts_near_items_together)
+TEST(spatial_order_groups_nearby_items)
 {
     static float points[ITEMS * 3];
     static int32_t items[ITEMS], seen[ITEMS];
     sup_random random = {2};
-    for (int32_t i = 0; i < ITEMS; i++) { /* a square: sixteen of 5000 in place are 0.06 wide */
+    for (int32_t i = 0; i < ITEMS; i++) { /* a unit square: sixteen of 5000 items cover a width of 0.06 */
         points[3 * i] = (float)sup_random_unit(&random);
         points[3 * i + 1] = (float)sup_random_unit(&random);
         items[i] = i;
@@ -132,7 +132,7 @@ TEST(order_puts_near_items_together)
     CHECK_MSG(spread(points, items) < 0.13, "%g", spread(points, items));
     for (int32_t i = 0; i < ITEMS; i++)
         CHECK(items[i] >= 0 && items[i] < ITEMS && seen[items[i]]++ == 0);
-    memset(points, 0, sizeof(points)); /* all in one place: any order, each once */
+    memset(points, 0, sizeof(points)); /* all at one point: any order, each once */
     sup_upsample_order(points, items, ITEMS, LEAF);
     for (int32_t i = 0; i < ITEMS; i++)
         CHECK(seen[items[i]]++ == 1);

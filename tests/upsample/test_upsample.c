@@ -1,4 +1,4 @@
-/* Upsampling of whole skins: rest pose, rigid motion, riders, damage, degenerate poses; the same bits everywhere. */
+/* Upsampling of whole skins: rest pose, rigid motion, followers, damaged models, degenerate poses, reproducible bits. */
 #include "bind/model.h"
 #include "geometry/decimate.h"
 #include "geometry/normals.h"
@@ -8,10 +8,10 @@
 static const double PI = 3.14159265358979323846;
 enum { RINGS = 60, SECTORS = 40, TUBE = RINGS * SECTORS, EYE = 60, PROP = 5, VERTICES = TUBE + EYE + PROP };
 
-/* A bumpy tube that is simulated, a cloud of points that ride on it, and some that are left out. */
+/* A bumpy tube that is simulated, a cloud of points that follow it, and some skipped points. */
 typedef struct fixture {
     float positions[VERTICES * 3], normals[VERTICES * 3], tangents[VERTICES * 4];
-    int32_t place[VERTICES], triangles[TUBE * 6], triangle_count;
+    int32_t surface_vertex[VERTICES], triangles[TUBE * 6], triangle_count;
     sup_decimated coarse;
     sup_upsample_def def;
     sup_upsample_report report;
@@ -32,7 +32,7 @@ static void make_vertices(fixture *f, double scale)
         double a = 2.0 * PI * (v % SECTORS) / SECTORS, z = v / SECTORS * 0.1;
         double radius = 1.0 + 0.2 * sin(2.0 * z) + 0.05 * cos(3.0 * a + 5.0 * z);
         sup_v3_store(f->positions + 3 * v, sup_v3(scale * radius * cos(a), scale * radius * sin(a), scale * z));
-        f->place[v] = v;
+        f->surface_vertex[v] = v;
     }
     f->triangle_count = 0;
     for (int32_t v = 0; v + SECTORS < TUBE; v++) {
@@ -49,7 +49,7 @@ static void make_vertices(fixture *f, double scale)
         sup_v3_store(f->tangents + 4 * v, side);
         f->tangents[4 * v + 3] = v % 2 ? 1.0f : -1.0f;
         if (v < TUBE) continue;
-        f->place[v] = v < TUBE + EYE ? SUP_UPSAMPLE_RIDES : SUP_UPSAMPLE_LEFT_OUT;
+        f->surface_vertex[v] = v < TUBE + EYE ? SUP_UPSAMPLE_FOLLOWS : SUP_UPSAMPLE_SKIPPED;
         for (int32_t k = 0; k < 3; k++) /* up to half a radius inside and outside, beyond the ends too */
             f->positions[3 * v + k] = (float)(scale * (3.4 * sup_random_unit(&random) - (k < 2 ? 1.7 : 0.0)));
     }
@@ -88,7 +88,7 @@ static void set_up(fixture *f, double scale, int32_t target)
                                 f->positions,
                                 f->normals,
                                 f->tangents,
-                                f->place,
+                                f->surface_vertex,
                                 0};
     f->model = bind_model(NULL, &f->def, &f->report);
     CHECK_OK(sup_upsample_open(f->model, "up.", &f->view, &error), error);
@@ -123,13 +123,13 @@ static void apply(fixture *f, const double m[12])
 
 static const double identity[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
 
-static int32_t row_count(const sup_upsample *view)
+static int32_t render_vertex_count(const sup_upsample *view)
 {
-    const sup_upsample_clusters *kinds[] = {&view->plain, &view->riding};
+    const sup_upsample_clusters *kinds[] = {&view->plain, &view->followers};
     int32_t count = 0;
     for (int32_t k = 0; k < 2; k++)
-        for (int32_t i = 0; i < kinds[k]->block_count * SUP_UPSAMPLE_CLUSTER; i++)
-            count += kinds[k]->row_vertex[i] >= 0;
+        for (int32_t i = 0; i < kinds[k]->cluster_count * SUP_UPSAMPLE_CLUSTER; i++)
+            count += kinds[k]->render_vertex[i] >= 0;
     return count;
 }
 
@@ -140,10 +140,10 @@ TEST(upsample_keeps_the_rest_pose_at_any_scale)
         set_up(&fix, scales[s], 400);
         apply(&fix, identity);
         double size = 7.0 * scales[s];
-        CHECK_EQ(fix.report.lost, 0);
-        CHECK_EQ(row_count(&fix.view), TUBE + EYE);
-        CHECK(fix.report.quadratic > TUBE * 8 / 10 && fix.report.riding >= EYE);
-        CHECK_EQ(fix.report.quadratic + fix.report.reduced + fix.report.riding, TUBE + EYE);
+        CHECK_EQ(fix.report.degenerate, 0);
+        CHECK_EQ(render_vertex_count(&fix.view), TUBE + EYE);
+        CHECK(fix.report.quadratic > TUBE * 8 / 10 && fix.report.followers >= EYE);
+        CHECK_EQ(fix.report.quadratic + fix.report.reduced + fix.report.followers, TUBE + EYE);
         for (int32_t v = 0; v < TUBE + EYE; v++)
             for (int32_t k = 0; k < 3; k++) {
                 CHECK_NEAR(fix.out_positions[3 * v + k], fix.positions[3 * v + k], 1e-6 * size);
@@ -154,24 +154,23 @@ TEST(upsample_keeps_the_rest_pose_at_any_scale)
     }
 }
 
-/* Far from the origin a sum of weights that is off moves the skin: that of positions is one unit's whole number, those
- * of directions are nothing at all. */
+/* Far from the origin an inexact sum of weights would move the skin: the sum is 1 for positions and 0 for directions. */
 TEST(upsample_weights_add_up_after_rounding)
 {
     set_up(&fix, 1.0, 400);
-    const sup_upsample_clusters *kinds[] = {&fix.view.plain, &fix.view.riding};
+    const sup_upsample_clusters *kinds[] = {&fix.view.plain, &fix.view.followers};
     for (int32_t k = 0; k < 2; k++)
-        for (int32_t i = 0; i < kinds[k]->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        for (int32_t i = 0; i < kinds[k]->cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
             const sup_upsample_clusters *b = kinds[k];
-            size_t ways = (size_t)b->ways, block = (size_t)i / SUP_UPSAMPLE_CLUSTER, lane = (size_t)i % SUP_UPSAMPLE_CLUSTER;
+            size_t channels = (size_t)b->channels, cluster = (size_t)i / SUP_UPSAMPLE_CLUSTER, lane = (size_t)i % SUP_UPSAMPLE_CLUSTER;
             int32_t position = 0, normal = 0, tangent = 0;
-            if (b->row_vertex[i] < 0) continue;
-            for (size_t entry = (size_t)b->first[block]; entry < (size_t)b->first[block + 1]; entry++) {
-                position += b->weights[entry * ways * SUP_UPSAMPLE_CLUSTER + lane];
+            if (b->render_vertex[i] < 0) continue;
+            for (size_t entry = (size_t)b->first[cluster]; entry < (size_t)b->first[cluster + 1]; entry++) {
+                position += b->weights[entry * channels * SUP_UPSAMPLE_CLUSTER + lane];
                 tangent += b->tangents[entry * 2 * SUP_UPSAMPLE_CLUSTER + lane];
-                if (k == 1) normal += b->weights[(entry * ways + SUP_WAY_NORMAL_X) * SUP_UPSAMPLE_CLUSTER + lane];
+                if (k == 1) normal += b->weights[(entry * channels + SUP_CHANNEL_NORMAL_X) * SUP_UPSAMPLE_CLUSTER + lane];
             }
-            CHECK_NEAR(position * (double)b->units[block * ways * SUP_UPSAMPLE_CLUSTER + lane], 1.0, 6e-8);
+            CHECK_NEAR(position * (double)b->units[cluster * channels * SUP_UPSAMPLE_CLUSTER + lane], 1.0, 6e-8);
             CHECK_EQ(normal, 0);
             CHECK_EQ(tangent, 0);
         }
@@ -180,7 +179,7 @@ TEST(upsample_weights_add_up_after_rounding)
 
 TEST(upsample_follows_rigid_motion)
 {
-    /* Turned by 120 degrees round the diagonal, and moved. */
+    /* Rotated by 120 degrees about the diagonal, and translated. */
     const double turn[12] = {0, 0, 1, 3, 1, 0, 0, -2, 0, 1, 0, 1};
     set_up(&fix, 1.0, 400);
     apply(&fix, turn);
@@ -196,15 +195,15 @@ TEST(upsample_follows_rigid_motion)
     tear_down(&fix);
 }
 
-/* Affine covariance: vertices on plain rows go where the affine map takes them, shear and stretch as well. */
+/* Affine covariance: vertices of plain clusters follow affine maps, including shear and stretch. */
 TEST(upsample_follows_affine_maps)
 {
     const double shear[12] = {1.3, 0.4, 0, 1, -0.2, 0.8, 0.1, 2, 0, 0.3, 1.1, -3};
     set_up(&fix, 1.0, 400);
     apply(&fix, shear);
     int32_t checked = 0;
-    for (int32_t row = 0; row < fix.view.plain.block_count * SUP_UPSAMPLE_CLUSTER; row++) {
-        int32_t v = fix.view.plain.row_vertex[row];
+    for (int32_t i = 0; i < fix.view.plain.cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        int32_t v = fix.view.plain.render_vertex[i];
         if (v < 0) continue;
         sup_vec3d p = affine(shear, sup_v3_load(fix.positions + 3 * v), 1.0);
         CHECK_NEAR(sup_v3_distance(sup_v3_load(fix.out_positions + 3 * v), p), 0.0, 2e-5);
@@ -219,7 +218,7 @@ TEST(upsample_follows_affine_maps)
     tear_down(&fix);
 }
 
-/* A bent tube: the fine skin must be much closer to the true bend than the facets of the coarse one are. */
+/* A bent tube: the fine skin must be much closer to the true bend than the facets of the coarse mesh. */
 TEST(upsample_is_close_to_a_smooth_bend)
 {
     set_up(&fix, 1.0, 400);
@@ -242,7 +241,7 @@ TEST(upsample_is_close_to_a_smooth_bend)
     tear_down(&fix);
 }
 
-TEST(upsample_gives_the_same_bits_for_threads_strides_and_parts)
+TEST(upsample_is_independent_of_threads_strides_and_outputs)
 {
     typedef struct vertex {
         float position[3], unused, normal[3], tangent[4];
@@ -279,14 +278,14 @@ TEST(upsample_gives_the_same_bits_for_threads_strides_and_parts)
     for (int32_t lanes = 1; lanes <= 8; lanes += 7) {
         CHECK_EQ(sup_upsample_apply_lanes(&context, &fix.view, fix.coarse_positions, fix.scratch, &alone, lanes),
                  SUP_OK);
-        for (int32_t i = 0; i < (TUBE + EYE) * 3; i++) /* another instruction set: rounding alone differs */
+        for (int32_t i = 0; i < (TUBE + EYE) * 3; i++) /* another instruction set: only rounding differs */
             CHECK_NEAR(positions[i], fix.out_positions[i], 1e-5);
     }
     sup_thread_pool_destroy(pool);
     tear_down(&fix);
 }
 
-TEST(upsample_never_gives_nan)
+TEST(upsample_stays_finite_in_degenerate_poses)
 {
     const double flat[12] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, point[12] = {0},
                  far[12] = {1e12, 0, 0, 0, 0, 1e12, 0, 0, 0, 0, 1e12};
@@ -303,8 +302,8 @@ TEST(upsample_never_gives_nan)
     tear_down(&fix);
 }
 
-/* A piece of the surface with too few coarse vertices of its own goes with the rest of it. */
-TEST(upsample_small_pieces_ride)
+/* A surface component with too few coarse vertices follows the others. */
+TEST(upsample_small_components_follow)
 {
     set_up(&fix, 1.0, 400);
     sup_model_destroy(fix.model);
@@ -317,7 +316,7 @@ TEST(upsample_small_pieces_ride)
     memcpy(fix.positions + TUBE * 3, button, sizeof(button));
     for (int32_t k = 0; k < 3; k++) {
         triangles[3 * fix.triangle_count + k] = TUBE + k;
-        fix.place[TUBE + k] = TUBE + k;
+        fix.surface_vertex[TUBE + k] = TUBE + k;
     }
     fix.def.surface = (sup_geodesic_mesh){TUBE + 3, fix.triangle_count + 1, positions, triangles};
     fix.model = bind_model(NULL, &fix.def, &fix.report);
@@ -332,8 +331,8 @@ TEST(upsample_small_pieces_ride)
     tear_down(&fix);
 }
 
-/* Distances measured on a thinned surface: the rest pose stays exact. */
-TEST(upsample_between_the_vertices_of_the_surface)
+/* Distances measured on a decimated surface: the rest pose is still exact. */
+TEST(upsample_between_surface_vertices)
 {
     set_up(&fix, 1.0, 400);
     sup_error error = {0};
@@ -348,11 +347,11 @@ TEST(upsample_between_the_vertices_of_the_surface)
     CHECK_OK(sup_decimate(NULL, TUBE, fix.positions, fix.triangle_count, fix.triangles, &decimate, &thin, &error),
              error);
     for (int32_t v = 0; v < TUBE; v++)
-        fix.place[v] = SUP_UPSAMPLE_BETWEEN;
+        fix.surface_vertex[v] = SUP_UPSAMPLE_IN_TRIANGLE;
     for (int32_t i = 0; i < thin.vertex_count; i++) {
         memcpy(positions + 3 * i, fix.positions + 3 * thin.vertices[i], 12);
         thin_of[thin.vertices[i]] = i;
-        fix.place[thin.vertices[i]] = i;
+        fix.surface_vertex[thin.vertices[i]] = i;
     }
     for (int32_t i = 0; i < fix.coarse.vertex_count; i++)
         coarse_vertices[i] = thin_of[fix.coarse.vertices[i]];
@@ -361,7 +360,7 @@ TEST(upsample_between_the_vertices_of_the_surface)
     fix.def.coarse_vertices = coarse_vertices;
     fix.model = bind_model(NULL, &fix.def, &fix.report);
     CHECK_OK(sup_upsample_open(fix.model, "up.", &fix.view, &error), error);
-    CHECK(fix.report.quadratic > TUBE * 8 / 10 && fix.report.riding < EYE + TUBE / 20);
+    CHECK(fix.report.quadratic > TUBE * 8 / 10 && fix.report.followers < EYE + TUBE / 20);
     apply(&fix, identity);
     for (int32_t i = 0; i < TUBE * 3; i++)
         CHECK_NEAR(fix.out_positions[i], fix.positions[i], 1e-5);
@@ -369,15 +368,15 @@ TEST(upsample_between_the_vertices_of_the_surface)
     sup_decimated_free(&thin);
 }
 
-/* Fewer coarse vertices than neighbours asked for: still exact for rigid motion, as far as 16 bits can tell over a
- * neighbourhood that is as large as the skin (7 long). */
-TEST(upsample_of_very_few)
+/* Fewer coarse vertices than requested neighbours: still exact for rigid motion, within the precision of 16 bits over a
+ * neighbourhood of the size of the skin (length 7). */
+TEST(upsample_of_few_coarse_vertices)
 {
     const double turn[12] = {0, 0, 1, 3, 1, 0, 0, -2, 0, 1, 0, 1};
     set_up(&fix, 1.0, 12);
     CHECK(fix.coarse.vertex_count < SUP_UPSAMPLE_NEIGHBOURS);
     apply(&fix, turn);
-    CHECK_EQ(fix.report.lost, 0);
+    CHECK_EQ(fix.report.degenerate, 0);
     for (int32_t v = 0; v < TUBE; v++)
         CHECK_NEAR(sup_v3_distance(sup_v3_load(fix.out_positions + 3 * v),
                                    affine(turn, sup_v3_load(fix.positions + 3 * v), 1.0)),
@@ -385,7 +384,7 @@ TEST(upsample_of_very_few)
     tear_down(&fix);
 }
 
-/* The block of the model with one int32 or uint16 of an array changed; its checksum is not looked at here. */
+/* Opens the model with one int32 or uint16 of an array changed; the checksum is not verified here. */
 static void damage(const char *array, sup_array_type type, int64_t at, int32_t value)
 {
     sup_upsample view;
@@ -402,7 +401,7 @@ static void damage(const char *array, sup_array_type type, int64_t at, int32_t v
     CHECK_EQ(sup_upsample_open(fix.model, "up.", &view, &error), SUP_OK);
 }
 
-TEST(upsample_refuses_damaged_models)
+TEST(upsample_rejects_damaged_models)
 {
     set_up(&fix, 1.0, 400);
     sup_upsample view;
@@ -413,14 +412,14 @@ TEST(upsample_refuses_damaged_models)
         damage("up.sizes", SUP_ARRAY_INT32, i, 5);
         if (i > 0) damage("up.sizes", SUP_ARRAY_INT32, i, INT32_MAX);
     }
-    damage("up.plain_rows", SUP_ARRAY_INT32, 7, VERTICES);
-    damage("up.plain_rows", SUP_ARRAY_INT32, 7, -2);
-    damage("up.riding_rows", SUP_ARRAY_INT32, 7, -1); /* and one after it */
+    damage("up.plain_vertices", SUP_ARRAY_INT32, 7, VERTICES);
+    damage("up.plain_vertices", SUP_ARRAY_INT32, 7, -2);
+    damage("up.follow_vertices", SUP_ARRAY_INT32, 7, -1); /* followed by a valid one */
     damage("up.plain_first", SUP_ARRAY_INT32, 0, 1);
     damage("up.plain_first", SUP_ARRAY_INT32, 3, 0);
-    damage("up.riding_first", SUP_ARRAY_INT32, 1, INT32_MAX);
+    damage("up.follow_first", SUP_ARRAY_INT32, 1, INT32_MAX);
     damage("up.plain_index", SUP_ARRAY_UINT16, 100, 400);
-    damage("up.riding_index", SUP_ARRAY_UINT16, 100, 65535);
+    damage("up.follow_index", SUP_ARRAY_UINT16, 100, 65535);
     damage("up.triangles", SUP_ARRAY_INT32, 3, 400);
     damage("up.corner_first", SUP_ARRAY_INT32, 3, 90000);
     damage("up.corner_first", SUP_ARRAY_INT32, 400, 3);
@@ -428,8 +427,8 @@ TEST(upsample_refuses_damaged_models)
     const float not_a_number = NAN;
     int32_t bits;
     memcpy(&bits, &not_a_number, sizeof(bits));
-    const char *floats[] = {"up.plain_units",      "up.riding_units",    "up.plain_tan_units",
-                            "up.riding_tan_units", "up.plain_tan_signs", "up.rest_normal"};
+    const char *floats[] = {"up.plain_units",      "up.follow_units",    "up.plain_tan_units",
+                            "up.follow_tan_units", "up.plain_tan_signs", "up.rest_normal"};
     for (int32_t i = 0; i < SUP_COUNT(floats); i++)
         damage(floats[i], SUP_ARRAY_FLOAT, 2, bits);
     tear_down(&fix);
@@ -444,7 +443,7 @@ static sup_result try_def(const sup_upsample_def *def, const char *prefix)
     return result;
 }
 
-TEST(upsample_refuses_bad_calls)
+TEST(upsample_rejects_invalid_arguments)
 {
     set_up(&fix, 1.0, 400);
     sup_upsample_def def = fix.def;
@@ -453,9 +452,9 @@ TEST(upsample_refuses_bad_calls)
     def.neighbours = 64;
     CHECK_EQ(try_def(&def, "up."), SUP_ERROR_ARGUMENT);
     CHECK_EQ(try_def(&fix.def, "a prefix that is too long"), SUP_ERROR_ARGUMENT);
-    fix.place[3] = TUBE;
+    fix.surface_vertex[3] = TUBE;
     CHECK_EQ(try_def(&fix.def, "up."), SUP_ERROR_ARGUMENT);
-    fix.place[3] = 3;
+    fix.surface_vertex[3] = 3;
     fix.coarse.triangles[4] = -1;
     CHECK_EQ(try_def(&fix.def, "up."), SUP_ERROR_ARGUMENT);
     fix.def.tangents = NULL;

@@ -1,9 +1,9 @@
-// memfs.js - files in memory behind the few WASI calls that the C library makes. One folder, no links, no rights:
-// what a page drops in is a file here, and what the library writes is read back from here.
+// memfs.js - an in-memory file system for the WASI calls of the C library. One folder, no links, no permissions: input
+// files are written here before a call, and output files are read from here after it.
 
 const ERRNO = { badf: 8, exist: 20, inval: 28, isdir: 31, noent: 44, nosys: 52 };
 const CREATE = 1, EXCLUSIVE = 4, TRUNCATE = 8; // oflags of path_open
-const ROOT = 3; // the folder's descriptor, after the three standard ones
+const ROOT = 3; // descriptor of the folder, after stdin, stdout and stderr
 const KIND = { directory: 3, file: 4 };
 
 export class MemoryFiles {
@@ -11,26 +11,27 @@ export class MemoryFiles {
     this.files = new Map(); // name -> { bytes: Uint8Array, size }
     this.open = new Map(); // descriptor -> { file, at }
     this.next = ROOT + 1;
-    this.memory = null; // the instance's WebAssembly.Memory, set after instantiation
+    this.memory = null; // WebAssembly.Memory, set after instantiation
   }
 
   write(name, bytes) {
-    this.files.set(plain(name), { bytes, size: bytes.length });
+    this.files.set(normalizePath(name), { bytes, size: bytes.length });
   }
 
   read(name) {
-    const file = this.files.get(plain(name));
+    const file = this.files.get(normalizePath(name));
     return file && file.bytes.slice(0, file.size);
   }
 
   remove(name) {
-    this.files.delete(plain(name));
+    this.files.delete(normalizePath(name));
   }
 
   // The import object `wasi_snapshot_preview1`.
   imports() {
     const view = () => new DataView(this.memory.buffer);
-    const name = (pointer, length) => plain(new TextDecoder().decode(new Uint8Array(this.memory.buffer, pointer, length)));
+    const name = (pointer, length) =>
+      normalizePath(new TextDecoder().decode(new Uint8Array(this.memory.buffer, pointer, length)));
     return {
       clock_time_get: (_clock, _precision, out) => {
         view().setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true);
@@ -57,7 +58,7 @@ export class MemoryFiles {
         return 0;
       },
       fd_fdstat_set_flags: () => 0,
-      path_open: (_fd, _look, pointer, length, flags, _rights, _inherit, _fdflags, out) => {
+      path_open: (_fd, _lookup, pointer, length, flags, _rights, _inherit, _fdflags, out) => {
         const path = name(pointer, length);
         let file = this.files.get(path);
         if (file && flags & CREATE && flags & EXCLUSIVE) return ERRNO.exist;
@@ -68,7 +69,7 @@ export class MemoryFiles {
         view().setUint32(out, this.next++, true);
         return 0;
       },
-      path_filestat_get: (_fd, _look, pointer, length, out) => {
+      path_filestat_get: (_fd, _lookup, pointer, length, out) => {
         const path = name(pointer, length), file = this.files.get(path);
         if (!file && path !== '') return ERRNO.noent;
         const v = view();
@@ -87,8 +88,8 @@ export class MemoryFiles {
       path_unlink_file: (_fd, pointer, length) => (this.files.delete(name(pointer, length)) ? 0 : ERRNO.noent),
       path_remove_directory: () => ERRNO.inval,
       path_link: () => ERRNO.nosys,
-      fd_read: (fd, vectors, count, out) => this.#move(fd, vectors, count, out, false),
-      fd_write: (fd, vectors, count, out) => this.#move(fd, vectors, count, out, true),
+      fd_read: (fd, vectors, count, out) => this.#transfer(fd, vectors, count, out, false),
+      fd_write: (fd, vectors, count, out) => this.#transfer(fd, vectors, count, out, true),
       fd_seek: (fd, offset, whence, out) => {
         const open = this.open.get(fd);
         if (!open) return ERRNO.badf;
@@ -100,13 +101,13 @@ export class MemoryFiles {
       },
       fd_close: (fd) => (this.open.delete(fd) ? 0 : ERRNO.badf),
       proc_exit: (code) => {
-        throw new Error(`the library stopped with code ${code}`);
+        throw new Error(`the library exited with code ${code}`);
       },
     };
   }
 
-  // A scattered read or write; standard output and error are swallowed.
-  #move(fd, vectors, count, out, writing) {
+  // Vectored read or write; discards standard output and error.
+  #transfer(fd, vectors, count, out, writing) {
     const view = new DataView(this.memory.buffer), open = this.open.get(fd);
     if (!open && !(writing && fd < ROOT)) return ERRNO.badf;
     let total = 0;
@@ -128,8 +129,8 @@ export class MemoryFiles {
   }
 }
 
-// "./a.glb", "/a.glb" and "a.glb" are one file.
-function plain(name) {
+// "./a.glb", "/a.glb" and "a.glb" are the same file.
+function normalizePath(name) {
   return name.replace(/^[./]+/, '');
 }
 

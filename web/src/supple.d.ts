@@ -2,9 +2,9 @@ export type Settings = Record<string, number | boolean | string>;
 export type Files = Record<string, Uint8Array | ArrayBuffer>;
 
 export class SuppleError extends Error {
-  /** Stable, for programs: "gltf.magic". */
+  /** Stable error id: "gltf.magic". */
   readonly id: string;
-  /** File, node, line or element; "" when it has no place. */
+  /** File, node, line or element; "" if unknown. */
   readonly where: string;
 }
 
@@ -16,12 +16,12 @@ export interface Param {
   minimum: number;
   maximum: number;
   default_value: number;
-  /** May change between steps; otherwise a change needs a new bind. */
+  /** Can change between steps; otherwise a change needs a new bind. */
   live: boolean;
   choices: string[];
 }
 
-/** A map that may be painted over the skin. */
+/** A per-vertex map that can be painted on the skin. */
 export interface PaintMap {
   name: string;
   unit: string;
@@ -29,7 +29,7 @@ export interface PaintMap {
   minimum: number;
   maximum: number;
   default_value: number;
-  /** May be painted between steps; otherwise a change needs a new bind. */
+  /** Can be painted between steps; otherwise a change needs a new bind. */
   live: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface Method {
   summary: string;
   params: Param[];
   maps: PaintMap[];
-  /** Whether Actor.inner and Actor.field have something to show. */
+  /** True if Actor.inner and Actor.field are available. */
   hasInner: boolean;
   hasField: boolean;
 }
@@ -53,14 +53,15 @@ export interface Measure {
 }
 
 export class Supple {
-  static create(source: BufferSource | WebAssembly.Module | Response | Promise<BufferSource | WebAssembly.Module | Response>): Promise<Supple>;
+  static create(source: BufferSource|WebAssembly.Module|Response|
+                Promise<BufferSource|WebAssembly.Module|Response>): Promise<Supple>;
   readonly version: string;
   readonly methods: Method[];
   readonly scenes: { name: string; summary: string }[];
   /** Called while binding and baking; return false to cancel. */
   onProgress: ((fraction: number, stage: string) => boolean | void) | null;
   scene(name: string, resolution?: number): Character;
-  /** The first file is the character or its mesh; a .skel or .bvh beside a bare mesh is its skeleton. */
+  /** The first file is the character or mesh; a .skel or .bvh is the skeleton of a mesh. */
   load(files: Files): Character;
 }
 
@@ -72,11 +73,12 @@ export interface Node {
   rest: Float32Array;
 }
 
-export interface Part {
+export interface Primitive {
   name: string;
   node: number;
   mesh: number;
-  primitive: number;
+  /** Index of the primitive in its mesh. */
+  indexInMesh: number;
   skin: number;
   material: number;
   vertexFirst: number;
@@ -90,16 +92,22 @@ export class Character {
   readonly vertexCount: number;
   readonly triangleCount: number;
   readonly nodes: Node[];
-  readonly parts: Part[];
+  readonly primitives: Primitive[];
   readonly clips: Clip[];
-  /** Views of the library's memory; positions are in mesh space. */
+  /** Views of WebAssembly memory; positions are in mesh space. */
   readonly positions: Float32Array;
   readonly triangles: Int32Array;
   readonly texcoords: Float32Array | null;
   motion(files: Files): Clip;
   bind(method?: string, settings?: Settings, paints?: Record<string, Float32Array>): Actor;
-  bake(name: string, options?: { method?: string; settings?: Settings; paints?: Record<string, Float32Array>; clip?: Clip | null; fps?: number }): Uint8Array;
-  /** Skeleton and weights as a .glb that any program skins. */
+  bake(name: string, options?: {
+    method?: string;
+    settings?: Settings;
+    paints?: Record<string, Float32Array>;
+    clip?: Clip | null;
+    fps?: number
+  }): Uint8Array;
+  /** A .glb with skeleton and skinning weights. */
   rigged(name?: string): Uint8Array;
   destroy(): void;
 }
@@ -112,23 +120,23 @@ export class Clip {
   destroy(): void;
 }
 
-/** Views are made anew at each access: do not keep them over a call that may take memory. */
+/** Array properties are views of WebAssembly memory: read them again after every call. */
 export class Actor {
   readonly character: Character;
   readonly method: string;
   readonly positions: Float32Array;
   readonly normals: Float32Array;
-  /** 10 floats a node, to write before poseLocal(). */
+  /** 10 floats per node; write them before poseLocal(). */
   readonly local: Float32Array;
-  /** 3 rows of 4 a node, to read, or to write before step(). */
+  /** 3x4 matrix per node, row-major; read it, or write it before step(). */
   readonly world: Float32Array;
   readonly rest: Float32Array;
   readonly mainNodes: Int32Array;
   readonly depths: Float32Array;
   weightsOf(node: number): Float32Array;
-  /** Flesh (points x y z, tets of 4 points) and volumetric bones (two ends and a radius each) as of the last step. */
+  /** Tissue (points x y z, tets of 4 points) and volumetric bones (two ends and a radius each) after the last step. */
   inner(options?: { tets?: boolean }): { points: Float32Array; tets: Int32Array; bones: Float32Array };
-  /** The field that the skin lies near at points x y z: 0.5 on the skin. */
+  /** The implicit field at points x y z: 0.5 on the skin. */
   field(points: ArrayLike<number>): Float32Array;
   paint(map: string, values: Float32Array): this;
   measure(): Measure;

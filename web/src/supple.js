@@ -1,4 +1,4 @@
-// supple.js - Supple in a page or in Node: load a character, bind it to a method, step it, read the skin in place.
+// supple.js - Supple in a page or in Node: load a character, bind a method, step it, read the skin in place.
 //
 //     const supple = await Supple.create(fetch('supple.wasm'));
 //     const character = supple.load({ 'dancer.glb': bytes });
@@ -6,15 +6,15 @@
 //     actor.poseClip(character.clips[0], time).step(1 / 60);
 //     geometry.attributes.position.array.set(actor.positions);
 //
-// Everything lives in the WebAssembly memory: call destroy() when done. Views such as actor.positions are made anew when
-// they are asked for, because memory that grows moves; do not keep them over a call.
+// All objects are in WebAssembly memory: call destroy() when done. Views such as actor.positions become invalid when
+// the memory grows; read them again after every call.
 
 import { MemoryFiles } from './memfs.js';
 
 const PARAM_TYPES = ['float', 'int', 'bool', 'choice'];
 const TRANSFORM_FLOATS = 10; // translation, rotation (w last), scale
 
-// What the library refused: message is a sentence for a person; id is stable; where is a file, node or line.
+// An error of the library: `message` for users; `id` is stable; `where` is a file, node or line.
 export class SuppleError extends Error {
   constructor(message, id = '', where = '') {
     super(message);
@@ -29,7 +29,8 @@ export class Supple {
   static async create(source) {
     const supple = new Supple();
     const resolved = await source;
-    const bytes = typeof Response !== 'undefined' && resolved instanceof Response ? await resolved.arrayBuffer() : resolved;
+    const bytes =
+      typeof Response !== 'undefined' && resolved instanceof Response ? await resolved.arrayBuffer() : resolved;
     const module = bytes instanceof WebAssembly.Module ? bytes : await WebAssembly.compile(bytes);
     const instance = await WebAssembly.instantiate(module, {
       wasi_snapshot_preview1: supple.files.imports(),
@@ -52,15 +53,15 @@ export class Supple {
     return `${Math.floor(v / 10000)}.${Math.floor(v / 100) % 100}.${v % 100}`;
   }
 
-  // The methods with their tables of parameters: what controls, flags and settings are made from.
+  // The methods with their parameters and maps.
   get methods() {
     return range(this.c.sup_web_method_count()).map((m) => ({
       name: this.text(this.c.sup_web_method_name(m)),
       summary: this.text(this.c.sup_web_method_summary(m)),
       params: range(this.c.sup_web_method_param_count(m)).map((p) => this.#param(m, p)),
       maps: range(this.c.sup_web_method_map_count(m)).map((p) => this.#map(m, p)),
-      hasInner: (this.c.sup_web_method_looks(m) & 1) !== 0,
-      hasField: (this.c.sup_web_method_looks(m) & 2) !== 0,
+      hasInner: (this.c.sup_web_method_features(m) & 1) !== 0,
+      hasField: (this.c.sup_web_method_features(m) & 2) !== 0,
     }));
   }
 
@@ -88,20 +89,22 @@ export class Supple {
     }));
   }
 
-  // A built-in character; `resolution` scales its number of vertices.
+  // A built-in character; `resolution` multiplies its vertex count.
   scene(name, resolution = 1) {
-    return new Character(this, this.#checked(this.withText([name], (n) => this.c.sup_web_character_scene(n, resolution))));
+    return new Character(
+      this, this.#checked(this.withText([name], (n) => this.c.sup_web_character_scene(n, resolution))));
   }
 
-  // A character from files in memory: { 'name.ending': Uint8Array, ... }. The first one is the character (or its mesh); a
-  // .skel or .bvh beside a bare mesh is its skeleton; others are those that it names.
+  // A character from files in memory: { 'name.glb': Uint8Array, ... }. The first file is the character or mesh; a .skel
+  // or .bvh is the skeleton of a mesh; other files are those that the first one references.
   load(files) {
     const names = Object.keys(files);
     for (const name of names) this.files.write(name, asBytes(files[name]));
     const skeleton = /\.(obj|off)$/i.test(names[0]) ? names.slice(1).find((n) => /\.(skel|bvh)$/i.test(n)) : undefined;
     try {
       const texts = skeleton === undefined ? [names[0]] : [names[0], skeleton];
-      return new Character(this, this.#checked(this.withText(texts, (n, s = 0) => this.c.sup_web_character_load(n, s))));
+      return new Character(
+        this, this.#checked(this.withText(texts, (n, s = 0) => this.c.sup_web_character_load(n, s))));
     } finally {
       for (const name of names) this.files.remove(name);
     }
@@ -117,7 +120,7 @@ export class Supple {
     return new SuppleError(message || 'The call failed.', id, where);
   }
 
-  // ---- the memory ----
+  // ---- memory ----
 
   text(pointer) {
     if (pointer === 0) return '';
@@ -125,7 +128,7 @@ export class Supple {
     return new TextDecoder().decode(bytes.subarray(pointer, bytes.indexOf(0, pointer)));
   }
 
-  // Calls `fn` with pointers to C strings that live as long as the call.
+  // Calls `fn` with pointers to C strings that are valid during the call.
   withText(texts, fn) {
     const pointers = texts.map((text) => {
       const bytes = new TextEncoder().encode(text), pointer = this.c.sup_web_allocate(bytes.length + 1);
@@ -141,10 +144,12 @@ export class Supple {
     }
   }
 
-  // Calls `fn` with a pointer to the values of a method's parameters, those in `settings` and defaults for the rest.
+  // Calls `fn` with a pointer to the parameter values of a method: `settings`, else the defaults.
   withValues(methodName, settings, fn) {
     const method = this.methods.find((m) => m.name === methodName);
-    if (!method) throw new SuppleError(`There is no method "${methodName}": ${this.methods.map((m) => m.name).join(', ')}.`);
+    if (!method)
+      throw new SuppleError(
+        `Unknown method "${methodName}". Available: ${this.methods.map((m) => m.name).join(', ')}.`);
     const pointer = this.c.sup_web_allocate(8 * method.params.length + 8);
     try {
       this.doubles(pointer, method.params.length).set(parameterValues(method, settings));
@@ -167,14 +172,14 @@ export class Supple {
   }
 }
 
-// A character as its file has it. Plain data, read once.
+// A character as in its file. Plain data, read once.
 export class Character {
   constructor(supple, pointer) {
     const { c, scratch } = supple;
     this.supple = supple;
     this.pointer = pointer;
     c.sup_web_character_counts(pointer, scratch);
-    const [vertexCount, triangleCount, nodeCount, partCount, clipCount] = supple.ints(scratch, 5);
+    const [vertexCount, triangleCount, nodeCount, primitiveCount, clipCount] = supple.ints(scratch, 5);
     Object.assign(this, { vertexCount, triangleCount });
     this.nodes = range(nodeCount).map((n) => ({
       name: supple.text(c.sup_web_node_name(pointer, n)),
@@ -182,16 +187,17 @@ export class Character {
       isJoint: c.sup_web_node_is_joint(pointer, n) !== 0,
       rest: supple.floats(c.sup_web_node_rest(pointer, n), TRANSFORM_FLOATS).slice(),
     }));
-    this.parts = range(partCount).map((p) => this.#part(p));
+    this.primitives = range(primitiveCount).map((p) => this.#primitive(p));
     this.clips = range(clipCount).map((i) => new Clip(supple, c.sup_web_character_clip(pointer, i)));
   }
 
-  #part(p) {
+  #primitive(p) {
     const { c, scratch } = this.supple;
     c.sup_web_primitive(this.pointer, p, scratch);
-    const [node, mesh, primitive, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount] = this.supple.ints(scratch, 9);
+    const [node, mesh, indexInMesh, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount] =
+      this.supple.ints(scratch, 9);
     const name = this.supple.text(c.sup_web_primitive_name(this.pointer, p));
-    return { name, node, mesh, primitive, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount };
+    return { name, node, mesh, indexInMesh, skin, material, vertexFirst, vertexCount, triangleFirst, triangleCount };
   }
 
   // [vertexCount*3] as in the file, mesh space; a view.
@@ -210,7 +216,7 @@ export class Character {
     return pointer === 0 ? null : this.supple.floats(pointer, 2 * this.vertexCount);
   }
 
-  // A .bvh or any character file as a motion of this character: { 'walk.bvh': bytes }.
+  // Loads an animation for this character from a .bvh or a character file: { 'walk.bvh': bytes }.
   motion(files) {
     const [name] = Object.keys(files), { supple } = this;
     supple.files.write(name, asBytes(files[name]));
@@ -223,27 +229,29 @@ export class Character {
     }
   }
 
-  // Precomputes a method and opens an actor: seconds for the simulated ones, so call it in a worker.
-  // `settings`: { parameter: number | boolean | choice }; `paints`: { map: Float32Array(vertexCount) } of the method's maps.
+  // Binds a method and creates an actor. Takes seconds for simulation methods: call it in a worker. `settings`: {
+  // parameter: number | boolean | choice }; `paints`: { map: Float32Array(vertexCount) } for maps of the method.
   bind(method = this.supple.methods[0].name, settings = {}, paints = {}) {
     const { supple } = this;
-    const painted = this.#painted(method, paints);
+    const maps = this.#mapArray(method, paints);
     try {
       const pointer = supple.withValues(method, settings, (values) =>
-        supple.withText([method], (m) => supple.c.sup_web_actor_create(this.pointer, m, values, painted)),
+        supple.withText([method], (m) => supple.c.sup_web_actor_create(this.pointer, m, values, maps)),
       );
       if (pointer === 0) throw supple.error();
       return new Actor(this, method, pointer);
     } finally {
-      if (painted !== 0) supple.c.sup_web_release(painted);
+      if (maps !== 0) supple.c.sup_web_release(maps);
     }
   }
 
-  // All maps of a method one after another, what is not painted at its default_value; 0 when nothing is.
-  #painted(methodName, paints) {
+  // All maps of a method in one array, unpainted maps at their default value; 0 when `paints` is empty.
+  #mapArray(methodName, paints) {
     const maps = this.supple.methods.find((m) => m.name === methodName)?.maps ?? [];
     const unknown = Object.keys(paints).find((name) => !maps.some((m) => m.name === name));
-    if (unknown !== undefined) throw new SuppleError(`${methodName} has no map "${unknown}": ${maps.map((m) => m.name).join(', ') || 'it has none'}.`);
+    if (unknown !== undefined)
+      throw new SuppleError(
+        `${methodName} has no map "${unknown}". Available: ${maps.map((m) => m.name).join(', ') || 'none'}.`);
     if (Object.keys(paints).length === 0) return 0;
     const pointer = this.supple.c.sup_web_allocate(4 * maps.length * this.vertexCount);
     maps.forEach((map, i) => {
@@ -254,27 +262,31 @@ export class Character {
     return pointer;
   }
 
-  // A whole clip as the bytes of a file: 'shot.glb' or 'shot.pc2'.
+  // Bakes a clip and returns the bytes of the file: 'clip.glb' or 'clip.pc2'.
   bake(name, { method = this.supple.methods[0].name, settings = {}, paints = {}, clip = null, fps = 30 } = {}) {
     const { supple } = this;
-    const painted = this.#painted(method, paints);
+    const maps = this.#mapArray(method, paints);
     try {
-      return this.#written(name, (n) =>
-        supple.withValues(method, settings, (values) =>
-          supple.withText([method], (m) => supple.c.sup_web_bake(this.pointer, m, values, painted, clip ? clip.pointer : 0, fps, n)),
-        ),
+      return this.#written(
+        name,
+        (n) => supple.withValues(
+          method,
+          settings,
+          (values) => supple.withText(
+            [method], (m) => supple.c.sup_web_bake(this.pointer, m, values, maps, clip ? clip.pointer : 0, fps, n)),
+          ),
       );
     } finally {
-      if (painted !== 0) supple.c.sup_web_release(painted);
+      if (maps !== 0) supple.c.sup_web_release(maps);
     }
   }
 
-  // The character with skeleton and weights (bone heat's where it came without) as the bytes of a .glb that any program skins.
+  // The bytes of a .glb with skeleton and skinning weights (bone heat weights if the character has none).
   rigged(name = 'rigged.glb') {
     return this.#written(name, (n) => this.supple.c.sup_web_rig_save(this.pointer, n));
   }
 
-  // The bytes of a file that `write` makes at a path.
+  // The bytes of the file that `write` writes.
   #written(name, write) {
     const { supple } = this;
     if (supple.withText([name], write) !== 0) throw supple.error();
@@ -289,7 +301,7 @@ export class Character {
   }
 }
 
-// A motion: of the character's file, or made for it (then it is the caller's to destroy).
+// An animation clip: of the character, or loaded by Character.motion (then the caller destroys it).
 export class Clip {
   constructor(supple, pointer, owned = false) {
     this.supple = supple;
@@ -306,7 +318,7 @@ export class Clip {
   }
 }
 
-// One character that is being animated.
+// An animated instance of a character.
 export class Actor {
   constructor(character, method, pointer) {
     this.character = character;
@@ -315,7 +327,7 @@ export class Actor {
     this.pointer = pointer;
   }
 
-  // [vertexCount*3] world space of the file, after a step; views.
+  // [vertexCount*3] world space of the file, after a step; a view.
   get positions() {
     return this.supple.floats(this.supple.c.sup_web_actor_positions(this.pointer), 3 * this.character.vertexCount);
   }
@@ -326,7 +338,8 @@ export class Actor {
 
   // [nodes*10] local transforms to write before poseLocal(); a view.
   get local() {
-    return this.supple.floats(this.supple.c.sup_web_actor_local(this.pointer), TRANSFORM_FLOATS * this.character.nodes.length);
+    return this.supple.floats(
+      this.supple.c.sup_web_actor_local(this.pointer), TRANSFORM_FLOATS * this.character.nodes.length);
   }
 
   // [nodes*12] world transforms, rows of 3x4: to read, or to write before a step; a view.
@@ -339,7 +352,7 @@ export class Actor {
     return this.supple.floats(this.supple.c.sup_web_actor_rest(this.pointer), 3 * this.character.vertexCount);
   }
 
-  // The node that moves each vertex most.
+  // The node with the largest skinning weight of each vertex.
   get mainNodes() {
     return this.#filled(4, (pointer) => {
       this.supple.c.sup_web_actor_main_nodes(this.pointer, pointer);
@@ -347,7 +360,7 @@ export class Actor {
     });
   }
 
-  // How much of each vertex a node moves.
+  // Skinning weights of a node.
   weightsOf(node) {
     return this.#filled(4, (pointer) => {
       this.supple.c.sup_web_actor_weights(this.pointer, node, pointer);
@@ -355,45 +368,51 @@ export class Actor {
     });
   }
 
-  // What is under the skin as of the last step: { points: x y z each, tets: 4 points each, bones: two ends and a radius each }; empty
-  // for methods that have nothing there. Tets stay the same: leave them out with `tets` false.
-  inner({ tets: wantsTets = true } = {}) {
+  // The simulated tissue after the last step: { points: x y z each, tets: 4 point indices each, bones: two ends and a
+  // radius each }; empty for methods without (Method.hasInner). Tetrahedra do not change: omit them with `tets` false.
+  inner({ tets: withTets = true } = {}) {
     const { c, scratch } = this.supple;
     c.sup_web_actor_inner_counts(this.pointer, scratch);
     const [points, tets, bones] = this.supple.ints(scratch, 3);
-    const sizes = [3 * points, wantsTets ? 4 * tets : 0, 7 * bones];
+    const sizes = [3 * points, withTets ? 4 * tets : 0, 7 * bones];
     const memory = c.sup_web_allocate(4 * (sizes[0] + sizes[1] + sizes[2]));
     try {
       const at = [memory, memory + 4 * sizes[0], memory + 4 * (sizes[0] + sizes[1])];
-      c.sup_web_actor_inner(this.pointer, at[0], wantsTets ? at[1] : 0, at[2]);
-      return { points: this.supple.floats(at[0], sizes[0]).slice(), tets: this.supple.ints(at[1], sizes[1]).slice(), bones: this.supple.floats(at[2], sizes[2]).slice() };
+      c.sup_web_actor_inner(this.pointer, at[0], withTets ? at[1] : 0, at[2]);
+      return {
+        points: this.supple.floats(at[0], sizes[0]).slice(),
+        tets: this.supple.ints(at[1], sizes[1]).slice(),
+        bones: this.supple.floats(at[2], sizes[2]).slice()
+      };
     } finally {
       c.sup_web_release(memory);
     }
   }
 
-  // Values of the field that the skin lies near, 0.5 on it, at points x y z.
+  // Values of the implicit field at points x y z; 0.5 on the skin.
   field(points) {
     const { c } = this.supple, count = points.length / 3, memory = c.sup_web_allocate(16 * count);
     try {
       this.supple.floats(memory, 3 * count).set(points);
-      if (c.sup_web_actor_field(this.pointer, memory, count, memory + 12 * count) !== 0) throw new SuppleError(`${this.method} has no field.`);
+      if (c.sup_web_actor_field(this.pointer, memory, count, memory + 12 * count) !== 0)
+        throw new SuppleError(`The method ${this.method} has no field.`);
       return this.supple.floats(memory + 12 * count, count).slice();
     } finally {
       c.sup_web_release(memory);
     }
   }
 
-  // A live map (PaintMap.live) anew, from the next step on; others need a new bind and are refused with a sentence.
+  // Replaces a live map (PaintMap.live) from the next step on; throws for maps that need a new bind.
   paint(map, values) {
     return this.#filled(4, (pointer) => {
       this.supple.floats(pointer, this.character.vertexCount).set(values.subarray(0, this.character.vertexCount));
-      if (this.supple.withText([map], (m) => this.supple.c.sup_web_actor_paint(this.pointer, m, pointer)) !== 0) throw this.supple.error();
+      if (this.supple.withText([map], (m) => this.supple.c.sup_web_actor_paint(this.pointer, m, pointer)) !== 0)
+        throw this.supple.error();
       return this;
     });
   }
 
-  // How the skin of the last step is: some milliseconds for a character of 20,000 vertices.
+  // Quality metrics of the last step; takes milliseconds for 20,000 vertices.
   measure() {
     const { c, scratch } = this.supple;
     if (c.sup_web_actor_measure(this.pointer, scratch) !== 0) throw this.supple.error();
@@ -401,7 +420,7 @@ export class Actor {
     return { volumeRatio, intersections, penetration, stretchMax, stretchMean, flips };
   }
 
-  // Depth of each vertex inside the skin, in parts of the character's size, in the frame that was measured last.
+  // Penetration depth / character size of each vertex, at the last call of measure().
   get depths() {
     return this.#filled(4, (pointer) => {
       this.supple.c.sup_web_actor_depths(this.pointer, pointer);
@@ -423,27 +442,31 @@ export class Actor {
   }
 
   poseClip(clip, time) {
-    return this.#done(this.supple.c.sup_web_actor_pose_clip(this.pointer, clip.pointer, time), 'The clip has no such time.');
+    return this.#done(this.supple.c.sup_web_actor_pose_clip(this.pointer, clip.pointer, time),
+      'The clip cannot be sampled at this time.');
   }
 
   poseRest() {
-    return this.#done(this.supple.c.sup_web_actor_pose_rest(this.pointer), 'There is no rest pose.');
+    return this.#done(this.supple.c.sup_web_actor_pose_rest(this.pointer), 'The rest pose cannot be set.');
   }
 
   step(seconds) {
-    return this.#done(this.supple.c.sup_web_actor_step(this.pointer, seconds), 'The pose has a number that is not finite: nothing moved.');
+    return this.#done(this.supple.c.sup_web_actor_step(this.pointer, seconds),
+      'The pose contains NaN or infinite values; the state is unchanged.');
   }
 
-  // Teleports to the pose: at rest there, no velocity.
+  // Moves to the pose and converges to rest there: no velocity.
   reset() {
-    return this.#done(this.supple.c.sup_web_actor_reset(this.pointer), 'The pose has a number that is not finite: nothing moved.');
+    return this.#done(this.supple.c.sup_web_actor_reset(this.pointer),
+      'The pose contains NaN or infinite values; the state is unchanged.');
   }
 
-  // A live parameter; others need a new bind and are refused with a sentence that says so.
+  // Sets a live parameter; throws for parameters that need a new bind.
   set(name, value) {
     const param = this.supple.methods.find((m) => m.name === this.method).params.find((p) => p.name === name);
     const number = param ? parameterValue(param, value) : Number(value);
-    if (this.supple.withText([name], (n) => this.supple.c.sup_web_actor_set(this.pointer, n, number)) !== 0) throw this.supple.error();
+    if (this.supple.withText([name], (n) => this.supple.c.sup_web_actor_set(this.pointer, n, number)) !== 0)
+      throw this.supple.error();
     return this;
   }
 
@@ -462,14 +485,16 @@ function parameterValue(param, value) {
   if (param.type === 'bool' && typeof value === 'string') return value === 'on' ? 1 : 0;
   if (param.type !== 'choice' || typeof value === 'number') return Number(value);
   const index = param.choices.indexOf(value);
-  if (index < 0) throw new SuppleError(`${param.name} is one of ${param.choices.join(', ')}, not "${value}".`);
+  if (index < 0)
+    throw new SuppleError(`${param.name}: unknown value "${value}". Available: ${param.choices.join(', ')}.`);
   return index;
 }
 
 function parameterValues(method, settings) {
   for (const name of Object.keys(settings))
     if (!method.params.some((p) => p.name === name))
-      throw new SuppleError(`${method.name} has no parameter "${name}": ${method.params.map((p) => p.name).join(', ')}.`);
+      throw new SuppleError(
+        `${method.name} has no parameter "${name}". Available: ${method.params.map((p) => p.name).join(', ')}.`);
   return method.params.map((p) => (p.name in settings ? parameterValue(p, settings[p.name]) : p.default_value));
 }
 

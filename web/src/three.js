@@ -1,10 +1,10 @@
-// three.js - drives a skinned GLB that three.js has loaded: its bones as they are animated, its skin by Supple.
+// three.js - replaces the skinning of a GLB loaded by three.js: three.js animates the bones, Supple deforms the skin.
 //
 //     const gltf = await new GLTFLoader().parseAsync(bytes, '');
 //     const puppet = new Puppet(supple, gltf, bytes);
 //     renderer.setAnimationLoop(() => { mixer.update(dt); puppet.update(dt); renderer.render(scene, camera); });
 //
-// Skinned meshes of the scene are hidden and plain meshes with the same materials take their place, below gltf.scene.
+// Hides the skinned meshes of the scene and adds plain meshes with the same materials to gltf.scene.
 
 import { BufferAttribute, Matrix4, Mesh } from 'three';
 
@@ -22,7 +22,7 @@ export class Puppet {
     this.actor.reset();
   }
 
-  // After the bones were moved, by a mixer or by hand.
+  // Call after the bones have moved.
   update(seconds) {
     this.#readBones();
     this.actor.step(seconds);
@@ -36,7 +36,7 @@ export class Puppet {
     return this;
   }
 
-  // Teleport: at rest where the bones are now.
+  // Moves to the current bones without velocity.
   reset() {
     this.#readBones();
     this.actor.reset();
@@ -53,7 +53,7 @@ export class Puppet {
     this.character.destroy();
   }
 
-  // World matrices relative to the scene, so that the scene itself may stand anywhere: column-major 4x4 to rows of 3x4.
+  // World matrices relative to gltf.scene (which may have any transform): column-major 4x4 to row-major 3x4.
   #readBones() {
     this.scene.updateWorldMatrix(true, true);
     this.inverse.copy(this.scene.matrixWorld).invert();
@@ -61,7 +61,8 @@ export class Puppet {
     this.nodes.forEach((node, n) => {
       if (!node) return;
       const e = this.matrix.multiplyMatrices(this.inverse, node.matrixWorld).elements;
-      for (let row = 0; row < 3; row++) for (let column = 0; column < 4; column++) world[12 * n + 4 * row + column] = e[4 * column + row];
+      for (let row = 0; row < 3; row++)
+        for (let column = 0; column < 4; column++) world[12 * n + 4 * row + column] = e[4 * column + row];
     });
   }
 
@@ -71,16 +72,17 @@ export class Puppet {
       const at = object.isSkinnedMesh && gltf.parser.associations.get(object);
       if (!at) return;
       const node = this.#nodeOf(gltf, object);
-      const part = this.character.parts.find((p) => p.mesh === at.meshes && p.primitive === at.primitives && (node < 0 || p.node === node));
-      if (part) found.push({ skinned: object, part });
+      const primitive = this.character.primitives.find(
+        (p) => p.mesh === at.meshes && p.indexInMesh === at.primitives && (node < 0 || p.node === node));
+      if (primitive) found.push({ skinned: object, primitive });
     });
-    return found.map(({ skinned, part }) => {
+    return found.map(({ skinned, primitive }) => {
       const geometry = skinned.geometry.clone();
       geometry.deleteAttribute('skinIndex');
       geometry.deleteAttribute('skinWeight');
       geometry.morphAttributes = {};
-      geometry.setAttribute('position', new BufferAttribute(new Float32Array(3 * part.vertexCount), 3));
-      geometry.setAttribute('normal', new BufferAttribute(new Float32Array(3 * part.vertexCount), 3));
+      geometry.setAttribute('position', new BufferAttribute(new Float32Array(3 * primitive.vertexCount), 3));
+      geometry.setAttribute('normal', new BufferAttribute(new Float32Array(3 * primitive.vertexCount), 3));
       const mesh = new Mesh(geometry, skinned.material);
       mesh.name = `${skinned.name} (Supple)`;
       mesh.frustumCulled = false; // the skin moves, its bounds do not
@@ -88,11 +90,11 @@ export class Puppet {
       mesh.receiveShadow = skinned.receiveShadow;
       skinned.visible = false;
       this.scene.add(mesh);
-      return { mesh, skinned, first: part.vertexFirst, count: part.vertexCount };
+      return { mesh, skinned, first: primitive.vertexFirst, count: primitive.vertexCount };
     });
   }
 
-  // A mesh of several primitives is a group at the node: the node is then the parent's.
+  // A mesh with several primitives is a group: its node is that of the parent.
   #nodeOf(gltf, object) {
     for (let o = object; o; o = o.parent) {
       const index = gltf.parser.associations.get(o)?.nodes;
@@ -102,9 +104,10 @@ export class Puppet {
   }
 }
 
-// Objects of the file's nodes, by index.
+// Objects of the glTF nodes, by index.
 function nodesOf(gltf, count) {
   const nodes = new Array(count).fill(null);
-  for (const [object, at] of gltf.parser.associations) if (object.isObject3D && at.nodes !== undefined && at.nodes < count) nodes[at.nodes] = object;
+  for (const [object, at] of gltf.parser.associations)
+    if (object.isObject3D && at.nodes !== undefined && at.nodes < count) nodes[at.nodes] = object;
   return nodes;
 }

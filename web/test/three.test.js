@@ -1,4 +1,4 @@
-// The three.js adapter on a skinned GLB of the assets: with linear blending it must show what three.js itself shows.
+// The three.js adapter on a skinned GLB: with the method linear it must agree with the skinning of three.js.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,9 +8,11 @@ import { Supple } from '../src/supple.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const asset = join(root, '../shared/assets/gltf/khronos_CesiumMan.glb');
-const reason = !existsSync(asset) ? 'no shared/assets' : !existsSync(join(root, 'web/node_modules/three')) ? 'no three.js' : false;
+const reason = !existsSync(asset)                     ? 'no shared/assets'
+  : !existsSync(join(root, 'web/node_modules/three')) ? 'no three.js'
+                                                      : false;
 
-test('a puppet on linear blending stands where three.js puts its vertices', { skip: reason }, async () => {
+test('Puppet with the method linear agrees with three.js', { skip: reason }, async () => {
   globalThis.self ??= globalThis;
   const { AnimationMixer, Vector3 } = await import('three');
   const { GLTFLoader } = await import('three/addons/loaders/GLTFLoader.js');

@@ -1,13 +1,14 @@
-/* angles.c - sines and cosines of angles beyond a million: less than wasi-libc's way, which carries 800 digits of 2/pi.
+/* angles.c - argument reduction for sin, cos and tan of large angles; smaller than wasi-libc, which stores 800 digits
+ * of 2/pi.
  *
- * wasi-libc (musl) calls this for |x| > 2^20 pi/2. Such an angle is known to 1e-10 at best, since that is how far apart
- * numbers of that size are; reducing it by one rounded pi/2 loses no more than that times a small number. */
+ * wasi-libc (musl) calls this for |x| > 2^20 pi/2. The spacing of doubles of this size is 1e-10 at best; reduction
+ * by one rounded pi/2 loses a small multiple of that. */
 #include <math.h>
 
-#pragma clang diagnostic ignored "-Wmissing-prototypes" /* in no header: sin, cos and tan call it */
+#pragma clang diagnostic ignored "-Wmissing-prototypes" /* in no header; called by sin, cos and tan */
 #pragma clang diagnostic ignored "-Wreserved-identifier"
 
-/* The angle is sum x[i] 2^(exponent - 24 i). Returns the quarter turns in it, modulo 8, and what is left in y. */
+/* The angle is sum x[i] 2^(exponent - 24 i). Returns the number of quarter turns modulo 8, and the remainder in y. */
 int __rem_pio2_large(double *x, double *y, int exponent, int count, int precision)
 {
     const double quarter = 1.5707963267948966;

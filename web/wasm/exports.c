@@ -1,14 +1,13 @@
-/* exports.c - the library for JavaScript: flat functions on pointers, which are plain numbers there.
+/* exports.c - the library for JavaScript: flat functions; pointers are numbers in JavaScript.
  *
- * An actor is everything that one character on a page needs: its skeleton's transforms, its model, its state and the
- * arrays that a step writes, which the page reads in place. A function that fails returns 0 (or a negative result) and
- * leaves its words in sup_web_error_*. */
+ * An actor is one animated character: node transforms, model, state, and the output arrays of a step, which the page
+ * reads in place. A function that fails returns 0 (or a negative result); sup_web_error_* describe the error. */
 #include <supple/supple.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-#pragma clang diagnostic ignored "-Wmissing-prototypes" /* they are called by name from JavaScript */
+#pragma clang diagnostic ignored "-Wmissing-prototypes" /* called by name from JavaScript */
 
 #define SUP_WEB(name) __attribute__((export_name(#name))) name
 
@@ -29,7 +28,7 @@ const char *SUP_WEB(sup_web_error_id)(void)
     return failure.id;
 }
 
-static sup_error *fresh_error(void)
+static sup_error *clear_error(void)
 {
     failure = (sup_error){.result = SUP_OK};
     return &failure;
@@ -52,20 +51,20 @@ int32_t SUP_WEB(sup_web_version)(void)
 
 /* ---- characters ---- */
 
-/* Files are those of the page's memory file system (memfs.js). `skeleton` names a second one for a bare mesh, or is NULL. */
+/* Paths refer to the in-memory file system (memfs.js). `skeleton`: skeleton file for a mesh, or NULL. */
 sup_character *SUP_WEB(sup_web_character_load)(const char *path, const char *skeleton)
 {
     sup_character *character = NULL;
     sup_load_def def = sup_default_load_def();
     def.skeleton = skeleton;
-    sup_load(NULL, path, &def, &character, fresh_error());
+    sup_load(NULL, path, &def, &character, clear_error());
     return character;
 }
 
 sup_character *SUP_WEB(sup_web_character_scene)(const char *name, double resolution)
 {
     sup_character *character = NULL;
-    sup_scene_create(NULL, name, resolution, &character, fresh_error());
+    sup_scene_create(NULL, name, resolution, &character, clear_error());
     return character;
 }
 
@@ -74,11 +73,11 @@ void SUP_WEB(sup_web_character_destroy)(sup_character *character)
     sup_character_destroy(character);
 }
 
-/* A file as a motion of `character`. */
+/* Loads an animation for `character`. */
 sup_clip *SUP_WEB(sup_web_motion_load)(const char *path, const sup_character *character)
 {
     sup_clip *clip = NULL;
-    sup_load_motion(NULL, path, NULL, character, NULL, &clip, fresh_error());
+    sup_load_motion(NULL, path, NULL, character, NULL, &clip, clear_error());
     return clip;
 }
 
@@ -87,14 +86,14 @@ void SUP_WEB(sup_web_clip_destroy)(sup_clip *clip)
     sup_clip_destroy(clip);
 }
 
-/* Numbers of a character: vertices, triangles, nodes, parts, clips. */
+/* Counts: vertices, triangles, nodes, primitives, clips. */
 void SUP_WEB(sup_web_character_counts)(const sup_character *c, int32_t counts[5])
 {
     int32_t all[5] = {c->vertex_count, c->triangle_count, c->node_count, c->primitive_count, c->clip_count};
     memcpy(counts, all, sizeof all);
 }
 
-/* [vertex_count*3] mesh space: for a mesh without bones, where it stands. */
+/* [vertex_count*3] mesh space. */
 const float *SUP_WEB(sup_web_character_positions)(const sup_character *c)
 {
     return c->positions;
@@ -131,18 +130,18 @@ const float *SUP_WEB(sup_web_node_rest)(const sup_character *c, int32_t node)
     return &c->nodes[node].rest.translation.x;
 }
 
-/* node, mesh, primitive, skin, material, first vertex, vertices, first triangle, triangles */
-void SUP_WEB(sup_web_primitive)(const sup_character *c, int32_t part, int32_t numbers[9])
+/* node, mesh, index in the mesh, skin, material, first vertex, vertices, first triangle, triangles */
+void SUP_WEB(sup_web_primitive)(const sup_character *c, int32_t primitive, int32_t numbers[9])
 {
-    const sup_primitive *p = &c->primitives[part];
-    int32_t all[9] = {p->node,         p->mesh,         p->index_in_mesh,      p->skin,          p->material,
+    const sup_primitive *p = &c->primitives[primitive];
+    int32_t all[9] = {p->node,         p->mesh,         p->index_in_mesh,  p->skin,          p->material,
                       p->vertex_first, p->vertex_count, p->triangle_first, p->triangle_count};
     memcpy(numbers, all, sizeof all);
 }
 
-const char *SUP_WEB(sup_web_primitive_name)(const sup_character *c, int32_t part)
+const char *SUP_WEB(sup_web_primitive_name)(const sup_character *c, int32_t primitive)
 {
-    return c->primitives[part].name;
+    return c->primitives[primitive].name;
 }
 
 const sup_clip *SUP_WEB(sup_web_character_clip)(const sup_character *c, int32_t clip)
@@ -217,15 +216,15 @@ void SUP_WEB(sup_web_param_numbers)(int32_t method, int32_t param, double number
     memcpy(numbers, all, sizeof all);
 }
 
-/* NULL past the last */
+/* NULL after the last choice */
 const char *SUP_WEB(sup_web_param_choice)(int32_t method, int32_t param, int32_t choice)
 {
     const sup_param *p = &sup_method_at(method)->params[param];
     return p->choices != NULL ? p->choices[choice] : NULL;
 }
 
-/* What of it can be looked at: 1 flesh and bones under the skin, 2 a field. */
-int32_t SUP_WEB(sup_web_method_looks)(int32_t method)
+/* Bit 0: sup_web_actor_inner is available; bit 1: sup_web_actor_field is available. */
+int32_t SUP_WEB(sup_web_method_features)(int32_t method)
 {
     const sup_method_inspection *m = sup_method_at(method)->inspection;
     return m != NULL ? (m->inner != NULL ? 1 : 0) | (m->field != NULL ? 2 : 0) : 0;
@@ -243,7 +242,7 @@ const char *SUP_WEB(sup_web_map_text)(int32_t method, int32_t map, int32_t which
     return which == 0 ? m->name : which == 1 ? m->unit : m->help;
 }
 
-/* minimum, maximum, where nothing is painted, whether it may be painted between steps */
+/* minimum, maximum, default, live */
 void SUP_WEB(sup_web_map_numbers)(int32_t method, int32_t map, double numbers[4])
 {
     const sup_map *m = &sup_method_at(method)->maps[map];
@@ -254,7 +253,7 @@ void SUP_WEB(sup_web_map_numbers)(int32_t method, int32_t map, double numbers[4]
 /* ---- actors ---- */
 
 typedef struct sup_web_actor {
-    const sup_character *character; /* the caller's, outlives the actor */
+    const sup_character *character; /* owned by the caller; must outlive the actor */
     sup_rig *rig;
     sup_model *model;
     sup_instance *instance;
@@ -262,7 +261,7 @@ typedef struct sup_web_actor {
     sup_transform *local; /* [node_count] */
     float *positions;     /* [vertex_count*3] */
     float *normals;       /* [vertex_count*3] */
-    /* For sup_web_actor_measure, made when it is asked for. */
+    /* For sup_web_actor_measure, created on first use. */
     sup_rig_surface *surface;
     sup_measurer *measurer;
     float *measured; /* [surface.vertex_count*3] */
@@ -271,7 +270,7 @@ typedef struct sup_web_actor {
 __attribute__((import_module("supple"), import_name("progress"))) int32_t sup_web_progress(float fraction,
                                                                                            const char *stage);
 
-static bool tell_progress(void *user, float fraction, const char *stage)
+static bool report_progress(void *user, float fraction, const char *stage)
 {
     (void)user;
     return sup_web_progress(fraction, stage) != 0;
@@ -293,55 +292,55 @@ void SUP_WEB(sup_web_actor_destroy)(sup_web_actor *actor)
     free(actor);
 }
 
-/* `painted` [map_count*vertex_count] of the method, or NULL, as a list of paints; how many. */
-static int32_t list_paints(const sup_character *character, const sup_method *method, const float *painted,
+/* Converts `maps` [map_count*vertex_count], or NULL, to a list of paints; returns its length. */
+static int32_t list_paints(const sup_character *character, const sup_method *method, const float *maps,
                            sup_paint paints[SUP_METHOD_MAPS])
 {
-    if (method == NULL || painted == NULL) return 0;
+    if (method == NULL || maps == NULL) return 0;
     for (int32_t m = 0; m < method->map_count; m++)
-        paints[m] = (sup_paint){method->maps[m].name, painted + (size_t)m * (size_t)character->vertex_count};
+        paints[m] = (sup_paint){method->maps[m].name, maps + (size_t)m * (size_t)character->vertex_count};
     return method->map_count;
 }
 
-static sup_result actor_bind(sup_web_actor *actor, const sup_method *method, const double *values, const float *painted)
+static sup_result actor_bind(sup_web_actor *actor, const sup_method *method, const double *values, const float *maps)
 {
     sup_paint paints[SUP_METHOD_MAPS];
     sup_bind_def def = {.values = values,
                         .paints = paints,
-                        .paint_count = list_paints(actor->character, method, painted, paints),
-                        .progress = tell_progress};
+                        .paint_count = list_paints(actor->character, method, maps, paints),
+                        .progress = report_progress};
     sup_result result = sup_rig_create(NULL, actor->character, NULL, &actor->rig, &failure);
     return result == SUP_OK ? sup_bind(NULL, method, actor->rig, &def, &actor->model, &failure) : result;
 }
 
 static sup_result actor_open(sup_web_actor *actor)
 {
-    size_t skin = (size_t)actor->character->vertex_count * 3 * sizeof(float);
+    size_t skin_bytes = (size_t)actor->character->vertex_count * 3 * sizeof(float);
     sup_result result = sup_pose_create(NULL, actor->character, &actor->pose, &failure);
     if (result == SUP_OK) result = sup_instance_create(NULL, actor->model, actor->pose, &actor->instance, &failure);
     if (result != SUP_OK) return result;
     actor->local = malloc(((size_t)actor->character->node_count + 1) * sizeof *actor->local);
-    actor->positions = malloc(skin + 1);
-    actor->normals = malloc(skin + 1);
+    actor->positions = malloc(skin_bytes + 1);
+    actor->normals = malloc(skin_bytes + 1);
     if (actor->local == NULL || actor->positions == NULL || actor->normals == NULL) return SUP_ERROR_MEMORY;
     for (int32_t n = 0; n < actor->character->node_count; n++)
         actor->local[n] = actor->character->nodes[n].rest;
     return SUP_OK;
 }
 
-/* `values` [param_count of the method] or NULL for its defaults; `painted` [map_count*vertex_count] or NULL. */
+/* `values` [param_count of the method] or NULL for the defaults; `maps` [map_count*vertex_count] or NULL. */
 sup_web_actor *SUP_WEB(sup_web_actor_create)(const sup_character *character, const char *method_name,
-                                             const double *values, const float *painted)
+                                             const double *values, const float *maps)
 {
     const sup_method *method = sup_method_find(method_name);
     sup_web_actor *actor = calloc(1, sizeof *actor);
-    fresh_error();
+    clear_error();
     if (actor == NULL) {
         failure.result = SUP_ERROR_MEMORY;
         return NULL;
     }
     actor->character = character;
-    sup_result result = actor_bind(actor, method, values, painted);
+    sup_result result = actor_bind(actor, method, values, maps);
     if (result == SUP_OK) result = actor_open(actor);
     if (result == SUP_OK) return actor;
     if (failure.message[0] == '\0') strcpy(failure.message, sup_result_name(result));
@@ -349,7 +348,7 @@ sup_web_actor *SUP_WEB(sup_web_actor_create)(const sup_character *character, con
     return NULL;
 }
 
-/* Local transforms of all nodes, 10 floats each, for the page to write; sup_web_actor_pose_local then uses them. */
+/* Local transforms of all nodes, 10 floats each; write them before sup_web_actor_pose_local. */
 float *SUP_WEB(sup_web_actor_local)(sup_web_actor *actor)
 {
     return &actor->local->translation.x;
@@ -389,16 +388,16 @@ int32_t SUP_WEB(sup_web_actor_reset)(sup_web_actor *actor)
 
 int32_t SUP_WEB(sup_web_actor_set)(sup_web_actor *actor, const char *name, double value)
 {
-    return sup_instance_set(actor->instance, name, value, fresh_error());
+    return sup_instance_set(actor->instance, name, value, clear_error());
 }
 
-/* A live map, `values` [vertex_count]; the method refuses what needs a new bind. */
+/* Paints a live map, `values` [vertex_count]; fails for maps that need a new bind. */
 int32_t SUP_WEB(sup_web_actor_paint)(sup_web_actor *actor, const char *map, const float *values)
 {
-    return sup_instance_paint(actor->instance, map, values, fresh_error());
+    return sup_instance_paint(actor->instance, map, values, clear_error());
 }
 
-/* points, tets, bones under the skin: 0 for methods without. */
+/* Counts of points, tetrahedra and bones of the simulation; 0 for methods without. */
 void SUP_WEB(sup_web_actor_inner_counts)(const sup_web_actor *actor, int32_t counts[3])
 {
     sup_inner inner = {0};
@@ -420,7 +419,7 @@ int32_t SUP_WEB(sup_web_actor_field)(const sup_web_actor *actor, const float *po
     return sup_instance_field(actor->instance, points, count, values);
 }
 
-/* How much of each vertex a node moves, into weights[vertex_count]. */
+/* Skinning weights of a node, into weights[vertex_count]. */
 void SUP_WEB(sup_web_actor_weights)(const sup_web_actor *actor, int32_t node, float *weights)
 {
     const sup_rig *rig = actor->rig;
@@ -431,11 +430,11 @@ void SUP_WEB(sup_web_actor_weights)(const sup_web_actor *actor, int32_t node, fl
     }
 }
 
-/* The character with its weights, as a .glb that any program skins. */
+/* Writes the character with its skinning weights as a .glb. */
 int32_t SUP_WEB(sup_web_rig_save)(const sup_character *character, const char *path)
 {
     sup_rig *rig = NULL;
-    sup_result result = sup_rig_create(NULL, character, NULL, &rig, fresh_error());
+    sup_result result = sup_rig_create(NULL, character, NULL, &rig, clear_error());
     if (result == SUP_OK) result = sup_rig_save(NULL, rig, path, &failure);
     sup_rig_destroy(rig);
     return result;
@@ -447,7 +446,7 @@ const float *SUP_WEB(sup_web_actor_rest)(const sup_web_actor *actor)
     return actor->rig->positions;
 }
 
-/* The node that moves each vertex most, into nodes[vertex_count]. */
+/* The node with the largest weight of each vertex, into nodes[vertex_count]. */
 void SUP_WEB(sup_web_actor_main_nodes)(const sup_web_actor *actor, int32_t *nodes)
 {
     const sup_rig *rig = actor->rig;
@@ -457,7 +456,7 @@ void SUP_WEB(sup_web_actor_main_nodes)(const sup_web_actor *actor, int32_t *node
 
 static sup_result open_measurer(sup_web_actor *actor)
 {
-    sup_result result = sup_rig_surface_create(NULL, actor->rig, &actor->surface, fresh_error());
+    sup_result result = sup_rig_surface_create(NULL, actor->rig, &actor->surface, clear_error());
     if (result != SUP_OK) return result;
     const sup_measure_surface *surface = &actor->surface->surface;
     actor->measured = malloc((size_t)surface->vertex_count * 3 * sizeof(float) + 1);
@@ -465,7 +464,7 @@ static sup_result open_measurer(sup_web_actor *actor)
     return sup_measurer_create(NULL, surface, &actor->measurer, &failure);
 }
 
-/* How the skin of the last step is: volume ratio, crossing pairs, penetration, largest and mean stretch, flips. */
+/* Metrics of the last step: volume ratio, crossing pairs, penetration, maximum and mean stretch, flips. */
 int32_t SUP_WEB(sup_web_actor_measure)(sup_web_actor *actor, double numbers[6])
 {
     sup_frame_measure m;
@@ -478,7 +477,7 @@ int32_t SUP_WEB(sup_web_actor_measure)(sup_web_actor *actor, double numbers[6])
     return result;
 }
 
-/* Depth of each shown vertex inside the skin / size in the frame that was measured last, into depths[vertex_count]. */
+/* Penetration depth / character size of each render vertex at the last measured step, into depths[vertex_count]. */
 void SUP_WEB(sup_web_actor_depths)(const sup_web_actor *actor, float *depths)
 {
     const float *found = actor->measurer != NULL ? sup_measurer_depths(actor->measurer) : NULL;
@@ -486,20 +485,20 @@ void SUP_WEB(sup_web_actor_depths)(const sup_web_actor *actor, float *depths)
         depths[v] = found != NULL && actor->rig->vertex_to_skin[v] >= 0 ? found[actor->rig->vertex_to_skin[v]] : 0.0f;
 }
 
-/* A whole clip (NULL: the first one) into a file, .glb or .pc2 by its ending. */
+/* Bakes a clip (NULL: the first) to a file; the extension .glb or .pc2 selects the format. */
 int32_t SUP_WEB(sup_web_bake)(const sup_character *character, const char *method_name, const double *values,
-                              const float *painted, const sup_clip *clip, double fps, const char *path)
+                              const float *maps, const sup_clip *clip, double fps, const char *path)
 {
     sup_paint paints[SUP_METHOD_MAPS];
     sup_bake_def def = sup_default_bake_def();
     def.method = sup_method_find(method_name);
     def.values = values;
     def.paints = paints;
-    def.paint_count = list_paints(character, def.method, painted, paints);
+    def.paint_count = list_paints(character, def.method, maps, paints);
     def.clip = clip;
     def.fps = fps;
-    def.progress = tell_progress;
-    return sup_bake(NULL, character, &def, path, NULL, fresh_error());
+    def.progress = report_progress;
+    return sup_bake(NULL, character, &def, path, NULL, clear_error());
 }
 
 const float *SUP_WEB(sup_web_actor_positions)(const sup_web_actor *actor)

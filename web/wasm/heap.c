@@ -1,7 +1,7 @@
-/* heap.c - malloc and free for supple.wasm, in a few hundred bytes: those of wasi-libc take 3 kB of the compressed file.
+/* heap.c - malloc and free for supple.wasm in a few hundred bytes; those of wasi-libc add 3 kB to the compressed file.
  *
- * One list of free blocks by address; the first that fits is cut, and neighbours are joined when a block comes back. Binding takes
- * a few large pieces and steps take nothing, so that the list is short. One thread. */
+ * First fit from one address-ordered free list; adjacent free blocks are merged. Binding allocates a few large
+ * blocks and stepping allocates nothing, so the list is short. Single-threaded. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,16 +9,16 @@
 
 enum { UNIT = 16, PAGE = 65536 };
 
-/* In front of each block, of which size is all: whole UNITs. `next` of free blocks alone. */
+/* Header of a block; `size` includes the header and is a multiple of UNIT. `next` is valid for free blocks only. */
 typedef struct block {
     size_t size;
     struct block *next;
     size_t unused[2];
 } block;
 
-_Static_assert(sizeof(block) == UNIT, "blocks begin where numbers of any kind may");
+_Static_assert(sizeof(block) == UNIT, "blocks are aligned for all types");
 
-extern unsigned char __heap_base; /* of the linker */
+extern unsigned char __heap_base; /* defined by the linker */
 static block *free_blocks;
 static uintptr_t heap_end;
 
@@ -27,13 +27,13 @@ static block *end_of(block *b)
     return (block *)((unsigned char *)b + b->size);
 }
 
-/* Puts a block where it belongs, and makes one of it and those that it touches. */
-static void give_back(block *b)
+/* Inserts a block into the free list and merges it with adjacent blocks. */
+static void insert_free(block *b)
 {
-    block **at = &free_blocks, *before = NULL;
+    block **at = &free_blocks, *previous = NULL;
     while (*at != NULL && *at < b) {
-        before = *at;
-        at = &before->next;
+        previous = *at;
+        at = &previous->next;
     }
     b->next = *at;
     *at = b;
@@ -41,28 +41,28 @@ static void give_back(block *b)
         b->size += b->next->size;
         b->next = b->next->next;
     }
-    if (before != NULL && end_of(before) == b) {
-        before->size += b->size;
-        before->next = b->next;
+    if (previous != NULL && end_of(previous) == b) {
+        previous->size += b->size;
+        previous->next = b->next;
     }
 }
 
 static int grow(size_t size)
 {
     uintptr_t from = heap_end != 0 ? heap_end : ((uintptr_t)&__heap_base + UNIT - 1) / UNIT * UNIT;
-    uintptr_t whole = (uintptr_t)__builtin_wasm_memory_size(0) * PAGE;
-    size_t there = whole - from; /* what is left of the first pages; later nothing */
-    size_t pages = there < size ? (size - there + PAGE - 1) / PAGE : 0;
+    uintptr_t memory_end = (uintptr_t)__builtin_wasm_memory_size(0) * PAGE;
+    size_t available = memory_end - from; /* rest of the initial pages; 0 later */
+    size_t pages = available < size ? (size - available + PAGE - 1) / PAGE : 0;
     if (pages > 0 && __builtin_wasm_memory_grow(0, pages) == SIZE_MAX) return 0;
-    heap_end = whole + pages * PAGE;
+    heap_end = memory_end + pages * PAGE;
     block *b = (block *)from; /* NOLINT(performance-no-int-to-ptr) */
     b->size = heap_end - from;
-    give_back(b);
+    insert_free(b);
     return 1;
 }
 
-/* The end of the first free block that is large enough. */
-static block *take(size_t size)
+/* Allocates from the end of the first free block that is large enough. */
+static block *remove_fit(size_t size)
 {
     do {
         for (block **at = &free_blocks; *at != NULL; at = &(*at)->next) {
@@ -73,9 +73,9 @@ static block *take(size_t size)
                 return b;
             }
             b->size -= size;
-            block *taken = end_of(b);
-            taken->size = size;
-            return taken;
+            block *allocated = end_of(b);
+            allocated->size = size;
+            return allocated;
         }
     } while (grow(size));
     return NULL;
@@ -83,13 +83,13 @@ static block *take(size_t size)
 
 void *malloc(size_t bytes)
 {
-    block *b = bytes < SIZE_MAX - 2 * UNIT ? take((bytes + 2 * UNIT - 1) / UNIT * UNIT) : NULL;
+    block *b = bytes < SIZE_MAX - 2 * UNIT ? remove_fit((bytes + 2 * UNIT - 1) / UNIT * UNIT) : NULL;
     return b != NULL ? b + 1 : NULL;
 }
 
 void free(void *memory)
 {
-    if (memory != NULL) give_back((block *)memory - 1);
+    if (memory != NULL) insert_free((block *)memory - 1);
 }
 
 void *calloc(size_t count, size_t size)
@@ -101,16 +101,16 @@ void *calloc(size_t count, size_t size)
 
 void *realloc(void *memory, size_t bytes)
 {
-    size_t had = memory != NULL ? ((block *)memory - 1)->size - UNIT : 0;
-    if (memory != NULL && bytes <= had) return memory;
+    size_t old_bytes = memory != NULL ? ((block *)memory - 1)->size - UNIT : 0;
+    if (memory != NULL && bytes <= old_bytes) return memory;
     void *larger = malloc(bytes);
     if (larger == NULL || memory == NULL) return larger;
-    memcpy(larger, memory, had);
+    memcpy(larger, memory, old_bytes);
     free(memory);
     return larger;
 }
 
-/* What is in front of the first place that is a multiple of `alignment` goes back. */
+/* Frees the bytes before the first address that is a multiple of `alignment`. */
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
     if (alignment <= UNIT) return malloc(bytes);
@@ -121,6 +121,6 @@ void *aligned_alloc(size_t alignment, size_t bytes)
     block *front = (block *)memory - 1, *b = (block *)((unsigned char *)front + skipped);
     b->size = front->size - skipped;
     front->size = skipped;
-    give_back(front);
+    insert_free(front);
     return b + 1;
 }

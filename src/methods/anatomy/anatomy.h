@@ -3,7 +3,7 @@
  * Based on: [komaritzan2022] section 4.3.3. Skin, muscle and bone surface of one triangulation (sup_character's
  * muscle_positions and bone_positions) replace the skin and its copy on spheres and cylinders: prisms from skin to
  * muscle are fat, those from muscle to bone are muscle, three times as stiff. The bone surface is attached to the
- * joints of character.bone_holders, and free elsewhere: near joints and in the abdomen it stretches and slides.
+ * joints of character.bone_attachments, and free elsewhere: near joints and in the abdomen it stretches and slides.
  *
  * All stages of the step, contact, upsampling, saving and parameters are those of method "projective". Where a vertex
  * has no surfaces under it (head, hands, toes) its tissue and bones are those of method "projective". */

@@ -26,7 +26,7 @@ static int32_t joint_of_bone(const sup_rig *rig, int32_t bone)
 static int32_t attached_joint(const sup_rig *rig, int32_t vertex)
 {
     const sup_character *character = rig->character;
-    if (character->bone_holders != NULL) return joint_of_bone(rig, character->bone_holders[vertex]);
+    if (character->bone_attachments != NULL) return joint_of_bone(rig, character->bone_attachments[vertex]);
     int32_t strongest = rig->influence_first[vertex];
     return rig->influence_weight[strongest] >= min_weight ? rig->influence_joint[strongest] : -1;
 }

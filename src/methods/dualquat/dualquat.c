@@ -1,4 +1,4 @@
-/* dualquat.c - dual quaternion skinning as a method: joints of a pose into stretch and rigid motion.
+/* dualquat.c - the dual quaternion skinning method: splits the joints of a pose into stretch and rigid motion.
  *
  * Based on: [aburumman2016survey], eq. 2; [kavan2008dual] for the split of scale and shear from rigid motion. */
 #include "methods/dualquat/dualquat.h"
@@ -7,7 +7,7 @@
 
 static const sup_skin_kernels dualquat_kernels = SUP_SKIN_KERNELS(sup_dualquat_window);
 
-/* Stretches nearer to the identity than this are float noise of rigid joints. */
+/* A stretch that differs less from the identity is rounding noise of a rigid joint. */
 static const double rigid_tolerance = 2e-6;
 
 static size_t round_up(size_t bytes)
@@ -37,12 +37,12 @@ static void store_dual_quaternion(sup_quatd q, sup_vec3d t, float out[8])
         out[i] = (float)values[i];
 }
 
-/* M = D S: S stretches about the joint's place c in the bind pose, D is the rigid motion that takes c where M does.
- * Whether S is more than float noise. */
+/* M = D S: S stretches about the bind position c of the joint, D is the rigid motion with D c = M c. Returns whether S
+ * is more than rounding noise. */
 static bool split_joint(sup_affine joint, sup_vec3d c, float rigid[8], float stretch[12])
 {
     sup_quatd rotation;
-    double s[9], off = 0.0;
+    double s[9], deviation = 0.0;
     sup_affine_polar(joint, &rotation, s);
     sup_vec3d stretched = sup_v3(s[0] * c.x + s[1] * c.y + s[2] * c.z, s[3] * c.x + s[4] * c.y + s[5] * c.z,
                                  s[6] * c.x + s[7] * c.y + s[8] * c.z);
@@ -50,19 +50,19 @@ static bool split_joint(sup_affine joint, sup_vec3d c, float rigid[8], float str
     for (int32_t r = 0; r < 3; r++) {
         for (int32_t k = 0; k < 3; k++) {
             stretch[4 * r + k] = (float)s[3 * r + k];
-            off = fmax(off, fabs(s[3 * r + k] - (r == k ? 1.0 : 0.0)));
+            deviation = fmax(deviation, fabs(s[3 * r + k] - (r == k ? 1.0 : 0.0)));
         }
         stretch[4 * r + 3] = (float)move[r];
     }
     sup_vec3d translation = sup_v3_sub(sup_affine_point(joint, c), sup_quatd_rotate(rotation, c));
     store_dual_quaternion(rotation, translation, rigid);
-    return off > rigid_tolerance;
+    return deviation > rigid_tolerance;
 }
 
 static sup_result split_joints(const sup_skin_model *skin, const sup_pose *pose, float *rigid, float *stretch,
                                unsigned char *stretched)
 {
-    double largest = 1.0, reach = 0.0; /* rotations have ones */
+    double largest = 1.0, reach = 0.0; /* at least 1: the entries of a rotation */
     for (int32_t j = 0; j < skin->joint_count; j++) {
         sup_affine joint = sup_skin_joint(skin, pose, j);
         for (int32_t i = 0; i < 12; i++)

@@ -1,4 +1,4 @@
-/* dualquat_avx2.c - the kernels for x86 processors with AVX2; empty elsewhere. */
+/* dualquat_avx2.c - kernels for x86 processors with AVX2; empty elsewhere. */
 #if defined(__AVX2__) && !defined(SUPPLE_SCALAR)
 #define SUP_KERNEL(name) name##_avx2
 #include "methods/dualquat/dualquat_kernel.h"

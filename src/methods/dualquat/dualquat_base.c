@@ -1,3 +1,3 @@
-/* dualquat_base.c - the kernels for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
+/* dualquat_base.c - kernels for the baseline of the target: SSE2, NEON, WASM SIMD or scalar. */
 #define SUP_KERNEL(name) name##_base
 #include "methods/dualquat/dualquat_kernel.h"

@@ -1,12 +1,14 @@
 /* dualquat_kernel.h (internal) - dual quaternion skinning of one window; includers define SUP_KERNEL(name).
  *
  * Based on: [aburumman2016survey], eq. 2: v' = q v q*, q = sum_j w_j q_j / |sum_j w_j q_j|; [kavan2008dual].
- * Deviates: a joint's scale and shear, which no dual quaternion holds, are blended linearly and applied first. */
+ * Deviation: scale and shear of a joint, which a dual quaternion cannot represent, are blended linearly and applied
+ * first. */
 #include "methods/dualquat/dualquat.h"
 #include "skin/skin_kernel.h"
 
-/* Quaternions this close together, up to sign, are pairwise less than a quarter turn of the 4-sphere apart: one choice
- * of signs then serves every vertex, whichever joint is its strongest. cos(45 degrees) and a little. */
+/* Quaternions with a larger |dot| to the first one are pairwise less than 90 degrees apart on the 3-sphere, up to sign:
+ * one choice of signs is then valid for every vertex, whichever joint is its strongest. Slightly above cos(45
+ * degrees). */
 static const float same_side = 0.7072f;
 
 SUP_INLINE float dot4(const float *a, const float *b)
@@ -14,8 +16,8 @@ SUP_INLINE float dot4(const float *a, const float *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
 }
 
-/* Signs of the joints of a block against the first one, for all lanes; false when lanes must decide themselves. */
-SUP_INLINE bool common_signs(const block_view *view, const float *rigid, float *signs)
+/* Signs of the joints of a cluster relative to the first one; false when lanes need different signs. */
+SUP_INLINE bool common_signs(const cluster_view *view, const float *rigid, float *signs)
 {
     const float *first = rigid + (size_t)view->joints[0] * 8;
     bool common = true;
@@ -34,7 +36,7 @@ SUP_INLINE void add_joint(const float *joint, sup_wide weight, sup_wide q[8])
         q[i] = sup_wide_fma(weight, sup_wide_splat(joint[i]), q[i]);
 }
 
-SUP_INLINE void blend_common(const block_view *view, int32_t lane, const float *rigid, const float *signs,
+SUP_INLINE void blend_common(const cluster_view *view, int32_t lane, const float *rigid, const float *signs,
                              sup_wide q[8])
 {
     sup_wide weight = sup_wide_load(view->weights + lane);
@@ -47,8 +49,8 @@ SUP_INLINE void blend_common(const block_view *view, int32_t lane, const float *
     }
 }
 
-/* Each lane takes the quaternions on the side of its strongest joint. */
-static __attribute__((noinline)) void blend_by_lane(const block_view *view, const unsigned char *strongest,
+/* Each lane uses the quaternions in the hemisphere of its strongest joint. */
+static __attribute__((noinline)) void blend_by_lane(const cluster_view *view, const unsigned char *strongest,
                                                     int32_t lane, const float *rigid, sup_wide q[8])
 {
     float pivots[4][SUP_LANES];
@@ -67,9 +69,9 @@ static __attribute__((noinline)) void blend_by_lane(const block_view *view, cons
     }
 }
 
-/* Blocks whose lanes have joints of their own: the strongest is the first. */
-static __attribute__((noinline)) void blend_apart_signed(const block_view *view, int32_t lane, const float *rigid,
-                                                         sup_wide q[8])
+/* Clusters with a list of joints per lane: the strongest joint is the first. */
+static __attribute__((noinline)) void blend_per_lane_signed(const cluster_view *view, int32_t lane, const float *rigid,
+                                                            sup_wide q[8])
 {
     float columns[8][SUP_LANES];
     for (int32_t k = 0; k < SUP_LANES; k++) {
@@ -91,7 +93,7 @@ static __attribute__((noinline)) void blend_apart_signed(const block_view *view,
         q[i] = sup_wide_load(columns[i]);
 }
 
-/* The matrix of a dual quaternion of any length: eq. 2 with the division by the squared length folded in. */
+/* The matrix of a dual quaternion of any length: eq. 2 including the division by the squared length. */
 SUP_INLINE void matrix_of(const sup_wide q[8], sup_wide m[12])
 {
     const sup_wide *e = q + 4;
@@ -126,22 +128,22 @@ SUP_INLINE void stretch_first(sup_wide m[12], const sup_wide s[12])
     }
 }
 
-/* Lanes with some scale or shear among their joints. Out of line: rare, and large. */
-static __attribute__((noinline)) void move_stretched(const sup_skin_window *work, const block_view *view, int32_t block,
-                                                     int32_t lane, const sup_wide rigid[12])
+/* Lanes with scale or shear in their joints. Not inlined: rare and large. */
+static __attribute__((noinline)) void move_stretched(const sup_skin_window *work, const cluster_view *view,
+                                                     int32_t cluster, int32_t lane, const sup_wide rigid[12])
 {
     const sup_dualquat_joints *joints = work->joints;
     sup_wide m[12], s[12];
     if (view->shared)
         blend_shared(view, lane, joints->stretch, s);
     else
-        blend_apart(view, lane, joints->stretch, s);
+        blend_per_lane(view, lane, joints->stretch, s);
     memcpy(m, rigid, sizeof m);
     stretch_first(m, s);
-    move_lanes(work, block, lane, skin_outputs(&work->out), false, m);
+    move_lanes(work, cluster, lane, skin_outputs(&work->out), false, m);
 }
 
-SUP_INLINE bool is_stretched(const block_view *view, const unsigned char *stretched)
+SUP_INLINE bool is_stretched(const cluster_view *view, const unsigned char *stretched)
 {
     int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_CLUSTER;
     unsigned char any = 0;
@@ -155,9 +157,10 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
     const sup_skin_model *skin = work->skin;
     const sup_dualquat_joints *joints = work->joints;
     float rigid[SUP_SKIN_SHARED * SUP_SKIN_CLUSTER], signs[SUP_SKIN_SHARED];
-    for (int32_t block = skin->window_first[work->window]; block < skin->window_first[work->window + 1]; block++) {
-        block_view view = view_block(skin, block);
-        if (work->rigid) view = view_rigid(skin, block, view, rigid);
+    for (int32_t cluster = skin->window_first[work->window]; cluster < skin->window_first[work->window + 1];
+         cluster++) {
+        cluster_view view = view_cluster(skin, cluster);
+        if (work->rigid) view = view_rigid(skin, cluster, view, rigid);
         bool stretched = is_stretched(&view, joints->stretched);
         bool common = view.shared && common_signs(&view, joints->rigid, signs);
         for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
@@ -167,16 +170,17 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
             else {
                 sup_wide sum[8];
                 if (view.shared)
-                    blend_by_lane(&view, skin->strongest + (int64_t)block * SUP_SKIN_CLUSTER, lane, joints->rigid, sum);
+                    blend_by_lane(&view, skin->strongest + (int64_t)cluster * SUP_SKIN_CLUSTER, lane, joints->rigid,
+                                  sum);
                 else
-                    blend_apart_signed(&view, lane, joints->rigid, sum);
+                    blend_per_lane_signed(&view, lane, joints->rigid, sum);
                 memcpy(q, sum, sizeof q);
             }
             matrix_of(q, m);
             if (stretched)
-                move_stretched(work, &view, block, lane, m);
+                move_stretched(work, &view, cluster, lane, m);
             else
-                move_lanes(work, block, lane, outputs, true, m);
+                move_lanes(work, cluster, lane, outputs, true, m);
         }
     }
 }

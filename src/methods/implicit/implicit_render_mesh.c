@@ -18,11 +18,11 @@ static sup_result classify_vertices(const sup_bind_input *input, const sup_simul
     int32_t *skin = sup_arena_alloc(arena, count, sizeof *skin), *at = sup_arena_alloc(arena, count, sizeof *at);
     if (skin == NULL || at == NULL) return sup_fail_memory(error, "the render mesh");
     for (size_t v = 0; v < count; v++) {
-        skin[v] = SUP_UPSAMPLE_RIDES;
+        skin[v] = SUP_UPSAMPLE_FOLLOWS;
         at[v] = -1;
     }
     for (int32_t v = 0; v < s->fine_count; v++)
-        skin[s->fine_source[v]] = SUP_UPSAMPLE_BETWEEN;
+        skin[s->fine_source[v]] = SUP_UPSAMPLE_IN_TRIANGLE;
     for (int32_t v = 0; v < s->middle_count; v++)
         skin[s->fine_source[s->middle_fine[v]]] = v;
     for (int32_t v = 0; own && v < s->coarse_count; v++)
@@ -30,7 +30,7 @@ static sup_result classify_vertices(const sup_bind_input *input, const sup_simul
     for (int32_t v = 0; v < rig->vertex_count; v++) {
         int32_t from = rig->vertex_to_skin[v];
         coarse[v] = from >= 0 ? at[from] : -1;
-        kind[v] = from < 0 || coarse[v] >= 0 ? SUP_UPSAMPLE_LEFT_OUT : skin[from];
+        kind[v] = from < 0 || coarse[v] >= 0 ? SUP_UPSAMPLE_SKIPPED : skin[from];
     }
     return SUP_OK;
 }
@@ -93,7 +93,7 @@ sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_
                             .positions = rig->positions,
                             .normals = rig->normals,
                             .tangents = rig->tangents,
-                            .place = kind};
+                            .surface_vertex = kind};
     return sup_upsample_bind(input->context, &def, builder, PREFIX, NULL, error);
 }
 
@@ -230,8 +230,8 @@ static void write_range(void *work, int32_t begin, int32_t end, int32_t worker)
 /* Adds the origin to the positions that upsampling wrote. */
 static void add_origin(const render_work *w, const sup_upsample_clusters *clusters)
 {
-    for (int64_t i = 0; i < (int64_t)clusters->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
-        int32_t v = clusters->row_vertex[i];
+    for (int64_t i = 0; i < (int64_t)clusters->cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        int32_t v = clusters->render_vertex[i];
         if (v < 0) continue;
         float *p = (float *)(void *)((char *)w->out->positions + (size_t)v * w->out->position_stride);
         for (int c = 0; c < 3; c++)
@@ -245,14 +245,14 @@ sup_result sup_implicit_render_mesh_apply(const sup_context *context, const sup_
 {
     int32_t count = mesh->upsample.coarse_count;
     unsigned char *after = (unsigned char *)scratch + padded((size_t)count * 4 * sizeof(float));
-    render_work work = {mesh, input, sup_upsample_rows(after), scratch, out};
+    render_work work = {mesh, input, sup_upsample_coarse_vertices(after), scratch, out};
     if (out->tangents != NULL && !mesh->upsample.has_tangents) return SUP_ERROR_ARGUMENT;
     sup_parallel(context, count, GRAIN, scale_range, &work);
     sup_result result = sup_upsample_apply(context, &mesh->upsample, scratch, after, out);
     if (result != SUP_OK) return result;
     if (out->positions != NULL) {
         add_origin(&work, &mesh->upsample.plain);
-        add_origin(&work, &mesh->upsample.riding);
+        add_origin(&work, &mesh->upsample.followers);
     }
     sup_parallel(context, mesh->own_count, GRAIN, write_range, &work);
     return SUP_OK;

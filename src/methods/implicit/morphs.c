@@ -84,8 +84,8 @@ static void add_vertex(const adding *a, int32_t vertex)
 
 static void add_clusters(const adding *a, const sup_upsample_clusters *clusters)
 {
-    for (int64_t i = 0; i < (int64_t)clusters->block_count * SUP_UPSAMPLE_CLUSTER; i++)
-        if (clusters->row_vertex[i] >= 0) add_vertex(a, clusters->row_vertex[i]);
+    for (int64_t i = 0; i < (int64_t)clusters->cluster_count * SUP_UPSAMPLE_CLUSTER; i++)
+        if (clusters->render_vertex[i] >= 0) add_vertex(a, clusters->render_vertex[i]);
 }
 
 void sup_morphs_add(const sup_implicit_render_mesh *mesh, const void *scratch, const sup_skin_out *out)
@@ -95,5 +95,5 @@ void sup_morphs_add(const sup_implicit_render_mesh *mesh, const void *scratch, c
     for (int32_t i = 0; i < mesh->own_count; i++)
         add_vertex(&a, mesh->vertex[i]);
     add_clusters(&a, &mesh->upsample.plain);
-    add_clusters(&a, &mesh->upsample.riding);
+    add_clusters(&a, &mesh->upsample.followers);
 }

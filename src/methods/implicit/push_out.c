@@ -17,7 +17,7 @@ static const float FOLLOW = 0.9f;
 
 typedef struct push_work {
     const sup_track *track;
-    const sup_solid *solids;
+    const sup_posed_collider *solids;
     int32_t solid_count;
     double size;
     float *output;
@@ -32,8 +32,8 @@ static bool push_vector(const push_work *w, int32_t vertex, const float *positio
     double gap = (double)(GAP * target->edge) * w->size, deepest = gap;
     sup_vec3d p = sup_v3_scale(sup_v3_load(position), w->size), out = sup_v3(0, 0, 0);
     for (int32_t i = 0; i < w->solid_count; i++) {
-        sup_solid_view view;
-        if (!sup_solid_look(&w->solids[i], p, gap, &view) || !(view.height < deepest)) continue;
+        sup_collider_query view;
+        if (!sup_collider_find_nearest(&w->solids[i], p, gap, &view) || !(view.height < deepest)) continue;
         deepest = view.height;
         out = view.normal;
     }
@@ -89,7 +89,7 @@ static void push_range(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-void sup_push_out(const sup_context *context, const sup_track *track, void *state, const sup_solid *solids,
+void sup_push_out(const sup_context *context, const sup_track *track, void *state, const sup_posed_collider *solids,
                   int32_t solid_count, double size, float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);

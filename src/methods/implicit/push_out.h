@@ -10,7 +10,7 @@
 
 /* `output` [vertex_count*4] in sizes from the origin, as written by sup_track_output; solids in file units from the
  * same origin. The positions of the state do not change. */
-void sup_push_out(const sup_context *context, const sup_track *track, void *state, const sup_solid *solids,
+void sup_push_out(const sup_context *context, const sup_track *track, void *state, const sup_posed_collider *solids,
                   int32_t solid_count, double size, float *output);
 
 #endif

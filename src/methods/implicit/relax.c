@@ -130,7 +130,7 @@ static void rhs_range(void *work, int32_t begin, int32_t end, int32_t worker)
         rhs_with_anchors(w, cluster);
         for (int32_t vertex = w->track->cluster_first[cluster]; vertex < w->track->cluster_first[cluster + 1];
              vertex++) {
-            int32_t column = w->track->elimination[vertex], low = 0, high = subdomains->part_count;
+            int32_t column = w->track->elimination[vertex], low = 0, high = subdomains->subdomain_count;
             while (low < high) { /* subdomain whose columns contain it; separator columns are in none */
                 int32_t middle = (low + high) / 2;
                 if (subdomains->column_first[middle + 1] <= column)
@@ -138,7 +138,7 @@ static void rhs_range(void *work, int32_t begin, int32_t end, int32_t worker)
                 else
                     high = middle;
             }
-            if (low < subdomains->part_count) w->arrays.subdomain_bits[cluster] |= (uint64_t)1 << (low % 64);
+            if (low < subdomains->subdomain_count) w->arrays.subdomain_bits[cluster] |= (uint64_t)1 << (low % 64);
         }
     }
 }
@@ -389,7 +389,7 @@ static void clear_solve(sup_track_work *w)
     w->subdomains = 0;
     for (int32_t i = 0; i < w->awake_count; i++)
         w->subdomains |= w->arrays.subdomain_bits[w->arrays.list[i]];
-    for (int32_t subdomain = 0; subdomain < subdomains->part_count; subdomain++) {
+    for (int32_t subdomain = 0; subdomain < subdomains->subdomain_count; subdomain++) {
         bool used = is_used(w, subdomain);
         int64_t first =
             used ? subdomains->column_first[subdomain] : w->track->vertex_count + subdomains->slot_first[subdomain];
@@ -397,7 +397,7 @@ static void clear_solve(sup_track_work *w)
                            : w->track->vertex_count + subdomains->slot_first[subdomain + 1];
         memset(solve + 4 * first, 0, 4 * (size_t)(end - first) * sizeof(float));
     }
-    int64_t separator = subdomains->column_first[subdomains->part_count];
+    int64_t separator = subdomains->column_first[subdomains->subdomain_count];
     memset(solve + 4 * separator, 0, 4 * (size_t)(w->track->vertex_count - separator) * sizeof(float));
 }
 
@@ -405,9 +405,9 @@ static void clear_solve(sup_track_work *w)
 static void choose_direction(sup_track_work *w)
 {
     const sup_track *track = w->track;
-    sup_parallel(w->context, track->subdomains.part_count, 1, forward_range, w);
+    sup_parallel(w->context, track->subdomains.subdomain_count, 1, forward_range, w);
     sup_float_separator_solve4(&track->factor, &track->subdomains, w->arrays.solve);
-    sup_parallel(w->context, track->subdomains.part_count, 1, backward_range, w);
+    sup_parallel(w->context, track->subdomains.subdomain_count, 1, backward_range, w);
     sup_track_run(w, slope_range);
     double slope = total(w, 0);
     w->keep = w->slope > 0.0 ? fmin(slope / w->slope, MAX_KEEP) : 0.0;

@@ -6,14 +6,14 @@
 
 extern const sup_method sup_method_linear;
 
-/* The joints of a window's work are [joint_count*12] floats, rows of world(joint) * inverse bind. */
+/* sup_skin_window.joints is [joint_count*12] floats: world(joint) * inverse bind, row-major. */
 sup_skin_kernel sup_linear_window_base, sup_linear_window_avx2, sup_linear_window_avx512;
 
-/* Joints of the pose into the state, and the step's refusal of poses out of range, without a vertex: for methods that write
- * all vertices themselves. */
+/* Only the joint matrices of a step, with the same error for poses out of range: for methods that write all vertices
+ * themselves. */
 sup_result sup_linear_pose(const sup_step_input *input, void *state);
 
-/* The method's step on kernels of that many lanes: for tests and benchmarks that compare them. */
+/* The step with kernels of `lanes` lanes, for tests and benchmarks. */
 sup_result sup_linear_step(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes);
 
 #endif

@@ -1,4 +1,4 @@
-/* linear_avx2.c - the kernels for x86 processors with AVX2; empty elsewhere. */
+/* linear_avx2.c - kernels for x86 processors with AVX2; empty elsewhere. */
 #if defined(__AVX2__) && !defined(SUPPLE_SCALAR)
 #define SUP_KERNEL(name) name##_avx2
 #include "methods/linear/linear_kernel.h"

@@ -1,4 +1,4 @@
-/* linear_avx512.c - the kernels for x86 processors with AVX512; empty elsewhere. */
+/* linear_avx512.c - kernels for x86 processors with AVX512; empty elsewhere. */
 #if defined(__AVX512F__) && !defined(SUPPLE_SCALAR)
 #define SUP_KERNEL(name) name##_avx512
 #include "methods/linear/linear_kernel.h"

@@ -1,7 +1,7 @@
 /* linear_kernel.h (internal) - linear blend skinning of one window; includers define SUP_KERNEL(name).
  *
- * Based on: [aburumman2016survey], eq. 1: v' = sum_j w_j T_j R_j^-1 v. The joint matrices are blended first and applied
- * once, which is the same sum, and gives the matrix that normals and tangents need. */
+ * Based on: [aburumman2016survey], eq. 1: v' = sum_j w_j T_j R_j^-1 v. The joint matrices are blended
+ * first and applied once: the same sum, and normals and tangents need the blended matrix. */
 #include "methods/linear/linear.h"
 #include "skin/skin_kernel.h"
 
@@ -10,19 +10,20 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
     const sup_skin_model *skin = work->skin;
     const float *joints = work->joints;
     float rigid[SUP_SKIN_SHARED * SUP_SKIN_CLUSTER];
-    for (int32_t block = skin->window_first[work->window]; block < skin->window_first[work->window + 1]; block++) {
-        block_view view = view_block(skin, block);
-        if (work->rigid) view = view_rigid(skin, block, view, rigid);
+    for (int32_t cluster = skin->window_first[work->window]; cluster < skin->window_first[work->window + 1];
+         cluster++) {
+        cluster_view view = view_cluster(skin, cluster);
+        if (work->rigid) view = view_rigid(skin, cluster, view, rigid);
         for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
             sup_wide m[12];
             if (view.shared)
                 blend_shared(&view, lane, joints, m); /* eq. 1 */
             else {
-                sup_wide apart[12];
-                blend_apart(&view, lane, joints, apart);
-                memcpy(m, apart, sizeof m);
+                sup_wide blended[12];
+                blend_per_lane(&view, lane, joints, blended);
+                memcpy(m, blended, sizeof m);
             }
-            move_lanes(work, block, lane, outputs, false, m);
+            move_lanes(work, cluster, lane, outputs, false, m);
         }
     }
 }

@@ -1,11 +1,11 @@
-/* collide.c - contact in the solver's loop: planes, holds, and out of things in the way.
+/* collide.c - contact in the solver loop: joint planes, self-contact and colliders.
  *
- * Based on: [aburumman2016thesis] algorithm 6: detection once a step, after the first iteration, instead of in each;
- * constraints in all. */
+ * Based on: [aburumman2016thesis] algorithm 6. Detection runs once per step, after the first iteration, instead of in
+ * each iteration; constraints are solved in all iterations. */
 #include "methods/position/collide_work.h"
 
-/* Height over a thing, in mean edges of the surface, at which a touch ends. */
-static const float KEEP = 0.35f;
+/* Height above a collider, in mean edges of the surface, at which a contact is released. */
+static const float RELEASE_HEIGHT = 0.35f;
 enum { TOUCH_GRAIN = 128 };
 
 static size_t rounded(size_t bytes)
@@ -20,106 +20,106 @@ static void *carve(unsigned char *base, size_t *size, size_t bytes)
     return at;
 }
 
-static size_t lay_out(const sup_meet *m, unsigned char *base, sup_meet_state *s)
+static size_t lay_out(const sup_collide *m, unsigned char *base, sup_collide_state *s)
 {
     size_t size = rounded(sizeof *s), joints = (size_t)m->joint_count, points = (size_t)m->surface_count;
     s->bend = carve(base, &size, joints * sizeof(float));
-    s->bend_then = carve(base, &size, joints * sizeof(float));
-    s->box = carve(base, &size, joints * sizeof(sup_meet_box));
-    s->look = carve(base, &size, joints * sizeof(sup_meet_box));
-    s->held = carve(base, &size, points * sizeof(int32_t));
+    s->bend_previous = carve(base, &size, joints * sizeof(float));
+    s->box = carve(base, &size, joints * sizeof(sup_collide_box));
+    s->search = carve(base, &size, joints * sizeof(sup_collide_box));
+    s->contact = carve(base, &size, points * sizeof(int32_t));
     s->weight = carve(base, &size, points * 4 * sizeof(float));
     s->pushed = carve(base, &size, points * sizeof(bool));
     s->active = carve(base, &size, points * sizeof(int32_t));
-    s->link = carve(base, &size, points * sizeof(int32_t));
+    s->union_parent = carve(base, &size, points * sizeof(int32_t));
     s->island = carve(base, &size, points * sizeof(int32_t));
     s->island_of = carve(base, &size, points * sizeof(int32_t));
     s->order = carve(base, &size, points * sizeof(int32_t));
     s->cluster_first = carve(base, &size, (points + 1) * sizeof(int32_t));
-    s->hits = carve(base, &size, (size_t)m->tet_count * sizeof(sup_meet_hit));
-    s->chunk_hits = carve(base, &size, 2 * sup_meet_chunks(m) * sizeof(int32_t));
-    s->planes = carve(base, &size, (size_t)m->plane_count * sizeof(sup_meet_plane));
+    s->hits = carve(base, &size, (size_t)m->tet_count * sizeof(sup_collide_hit));
+    s->chunk_hits = carve(base, &size, 2 * sup_collide_chunks(m) * sizeof(int32_t));
+    s->planes = carve(base, &size, (size_t)m->plane_count * sizeof(sup_collide_plane));
     s->near = carve(base, &size, (size_t)m->entry_count * sizeof(int32_t));
     s->points = carve(base, &size, points * 4 * sizeof(float));
-    s->touches = carve(base, &size, points * sizeof(sup_touch));
-    s->touch = carve(base, &size, sup_touch_state_size(m->surface_count));
-    s->cells_memory = carve(base, &size, sup_cells_size(m->surface_count));
+    s->touches = carve(base, &size, points * sizeof(sup_point_contact));
+    s->touch = carve(base, &size, sup_point_contact_state_size(m->surface_count));
+    s->hash_memory = carve(base, &size, sup_spatial_hash_size(m->surface_count));
     return size;
 }
 
-size_t sup_meet_state_size(const sup_meet *meet)
+size_t sup_collide_state_size(const sup_collide *collide)
 {
-    sup_meet_state s;
-    return lay_out(meet, NULL, &s);
+    sup_collide_state s;
+    return lay_out(collide, NULL, &s);
 }
 
-void sup_meet_reset(const sup_meet *meet, void *state)
+void sup_collide_reset(const sup_collide *collide, void *state)
 {
-    sup_meet_state *s = state;
+    sup_collide_state *s = state;
     memset(s, 0, sizeof *s);
-    lay_out(meet, state, s);
-    s->since = SUP_MEET_LONGEST_WAIT;
-    memset(s->held, -1, (size_t)meet->surface_count * sizeof(int32_t));
-    memset(s->bend_then, 0, (size_t)meet->joint_count * sizeof(float));
-    sup_touch_reset(meet->surface_count, s->touch);
-    sup_cells_start(&s->cells, s->cells_memory, meet->surface_count, 1.1f * meet->edge);
+    lay_out(collide, state, s);
+    s->since = SUP_COLLIDE_MAX_INTERVAL;
+    memset(s->contact, -1, (size_t)collide->surface_count * sizeof(int32_t));
+    memset(s->bend_previous, 0, (size_t)collide->joint_count * sizeof(float));
+    sup_point_contact_reset(collide->surface_count, s->touch);
+    sup_spatial_hash_init(&s->hash, s->hash_memory, collide->surface_count, 1.1f * collide->edge);
 }
 
-void sup_meet_restore(const sup_meet *meet, void *state)
+void sup_collide_restore(const sup_collide *collide, void *state)
 {
-    sup_meet_state *s = state, kept = *s;
+    sup_collide_state *s = state, saved = *s;
     memset(s, 0, sizeof *s);
-    s->report = kept.report;
-    s->cells.inverse = kept.cells.inverse;
-    s->cells.places = kept.cells.places;
-    s->cells.now = kept.cells.now;
-    s->iteration = kept.iteration;
-    s->since = kept.since;
-    s->active_count = kept.active_count;
-    s->plane_count = kept.plane_count;
-    s->touch_count = kept.touch_count;
-    s->near_count = kept.near_count;
-    s->cluster_count = kept.cluster_count;
-    if (meet == NULL) return;
-    lay_out(meet, state, s);
-    sup_cells_link(&s->cells, s->cells_memory);
+    s->report = saved.report;
+    s->hash.inverse = saved.hash.inverse;
+    s->hash.slots = saved.hash.slots;
+    s->hash.current = saved.hash.current;
+    s->iteration = saved.iteration;
+    s->since = saved.since;
+    s->active_count = saved.active_count;
+    s->plane_count = saved.plane_count;
+    s->touch_count = saved.touch_count;
+    s->near_count = saved.near_count;
+    s->cluster_count = saved.cluster_count;
+    if (collide == NULL) return;
+    lay_out(collide, state, s);
+    sup_spatial_hash_restore(&s->hash, s->hash_memory);
 }
 
-const sup_meet_report *sup_meet_report_of(const void *state)
+const sup_collide_report *sup_collide_report_of(const void *state)
 {
-    return &((const sup_meet_state *)state)->report;
+    return &((const sup_collide_state *)state)->report;
 }
 
-const int32_t *sup_meet_held(const void *state)
+const int32_t *sup_collide_contacts(const void *state)
 {
-    return ((const sup_meet_state *)state)->held;
+    return ((const sup_collide_state *)state)->contact;
 }
 
-/* --- Things in the way --- */
+/* --- Colliders --- */
 
-static void find_touches(sup_meet_state *s, const sup_context *context, const float *rows)
+static void find_collider_contacts(sup_collide_state *s, const sup_context *context, const float *positions)
 {
-    const sup_meet *m = s->meet;
-    const sup_meet_input *in = &s->input;
+    const sup_collide *m = s->collide;
+    const sup_collide_input *in = &s->input;
     s->touch_count = 0;
     if (in->solids == NULL || in->solid_count == 0) return;
     for (int64_t i = 0; i < m->surface_count; i++)
         for (int c = 0; c < 3; c++)
-            s->points[4 * i + c] = rows[4 * (int64_t)m->row[i] + c] * in->size;
-    sup_touch_input touch = {.solids = in->solids,
-                             .solid_count = in->solid_count,
+            s->points[4 * i + c] = positions[4 * (int64_t)m->slot[i] + c] * in->size;
+    sup_point_contact_input touch = {.colliders = in->solids,
+                             .collider_count = in->solid_count,
                              .generation = in->generation,
                              .points = s->points,
                              .stride = 4,
                              .point_count = m->surface_count,
-                             .gap = SUP_MEET_GAP * m->edge * in->size,
-                             .keep = KEEP * m->edge * in->size};
-    s->touch_count = sup_touch_find(context, &touch, s->touch, s->touches);
+                             .gap = SUP_COLLIDE_GAP * m->edge * in->size,
+                             .release = RELEASE_HEIGHT * m->edge * in->size};
+    s->touch_count = sup_point_contact_find(context, &touch, s->touch, s->touches);
 }
 
 typedef struct touch_work {
-    const sup_meet_state *state;
-    float *rows;
+    const sup_collide_state *state;
+    float *positions;
 } touch_work;
 
 static float dot(const float a[3], const float b[3])
@@ -127,90 +127,92 @@ static float dot(const float a[3], const float b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* How high a particle is over what it touches, less the gap; and how it moved there in this step. */
-static float touch_height(const touch_work *work, const sup_touch *t, float *p, float slip[3])
+/* Height of a particle above the collider, minus the gap; and its motion relative to the collider in this step. */
+static float touch_height(const touch_work *work, const sup_point_contact *t, float *p, float slip[3])
 {
-    const sup_meet_state *s = work->state;
-    const float *before = s->input.before + (p - work->rows);
-    float scale = 1.0f / s->input.size, height = -SUP_MEET_GAP * s->meet->edge;
+    const sup_collide_state *s = work->state;
+    const float *previous = s->input.previous + (p - work->positions);
+    float scale = 1.0f / s->input.size, height = -SUP_COLLIDE_GAP * s->collide->edge;
     for (int c = 0; c < 3; c++) {
         height += (p[c] - t->point[c] * scale) * t->normal[c];
-        slip[c] = p[c] - before[c] - t->motion[c] * scale;
+        slip[c] = p[c] - previous[c] - t->motion[c] * scale;
     }
     return height;
 }
 
-/* A particle touches one thing at most. */
+/* A particle has at most one contact with a collider. */
 static void solve_touches(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const touch_work *work = user;
-    const sup_meet_state *s = work->state;
+    const sup_collide_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_touch *t = &s->touches[i];
-        float *p = work->rows + 4 * (int64_t)s->meet->row[t->vertex], slip[3], by = -touch_height(work, t, p, slip);
+        const sup_point_contact *t = &s->touches[i];
+        float *p = work->positions + 4 * (int64_t)s->collide->slot[t->vertex], slip[3],
+              by = -touch_height(work, t, p, slip);
         if (!(by > 0.0f) || !(p[3] > 0.0f)) continue;
         float along = dot(slip, t->normal), side[3];
         for (int c = 0; c < 3; c++)
             side[c] = slip[c] - along * t->normal[c];
         float length = sqrtf(dot(side, side));
-        float brake = length > 0.0f ? fminf(s->input.solids[t->solid].friction * by / length, 1.0f) : 0.0f;
+        float friction_scale = length > 0.0f ? fminf(s->input.solids[t->collider].friction * by / length, 1.0f) : 0.0f;
         for (int c = 0; c < 3; c++)
-            p[c] += by * t->normal[c] - brake * side[c];
+            p[c] += by * t->normal[c] - friction_scale * side[c];
     }
 }
 
-static void still_touches(void *user, int32_t begin, int32_t end, int32_t worker)
+static void stop_touches(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const touch_work *work = user;
-    const sup_meet_state *s = work->state;
+    const sup_collide_state *s = work->state;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        const sup_touch *t = &s->touches[i];
-        float *p = work->rows + 4 * (int64_t)s->meet->row[t->vertex], *before = s->input.before + (p - work->rows),
-              slip[3], height = touch_height(work, t, p, slip), along = dot(slip, t->normal);
-        bool on = height < 1e-3f * s->meet->edge && along > 0.0f && p[3] > 0.0f;
+        const sup_point_contact *t = &s->touches[i];
+        float *p = work->positions + 4 * (int64_t)s->collide->slot[t->vertex],
+              *previous = s->input.previous + (p - work->positions), slip[3], height = touch_height(work, t, p, slip),
+              along = dot(slip, t->normal);
+        bool on = height < 1e-3f * s->collide->edge && along > 0.0f && p[3] > 0.0f;
         for (int c = 0; on && c < 3; c++)
-            before[c] += along * t->normal[c];
+            previous[c] += along * t->normal[c];
     }
 }
 
 /* --- The step --- */
 
-void sup_meet_begin(const sup_meet *meet, void *state, const sup_meet_input *input)
+void sup_collide_begin(const sup_collide *collide, void *state, const sup_collide_input *input)
 {
-    sup_meet_state *s = state;
-    s->meet = meet;
+    sup_collide_state *s = state;
+    s->collide = collide;
     s->input = *input;
     s->iteration = 0;
-    s->report = (sup_meet_report){0};
-    if (input->mode == SUP_MEET_OFF) {
+    s->report = (sup_collide_report){0};
+    if (input->mode == SUP_COLLIDE_OFF) {
         s->plane_count = 0;
-        memset(s->held, -1, (size_t)meet->surface_count * sizeof(int32_t));
+        memset(s->contact, -1, (size_t)collide->surface_count * sizeof(int32_t));
     } else
-        sup_meet_bend(s);
+        sup_collide_find_planes(s);
 }
 
-void sup_meet_solve(void *state, const sup_context *context, float *rows)
+void sup_collide_solve(void *state, const sup_context *context, float *positions)
 {
-    sup_meet_state *s = state;
+    sup_collide_state *s = state;
     if (s->iteration++ == 0) {
-        if (s->input.mode != SUP_MEET_OFF) {
-            sup_meet_planes_gather(s, context, rows);
-            sup_meet_planes_solve(s, context, rows);
-            sup_meet_follow(s, context, rows);
-            sup_meet_find(s, context, rows);
+        if (s->input.mode != SUP_COLLIDE_OFF) {
+            sup_collide_planes_gather(s, context, positions);
+            sup_collide_planes_solve(s, context, positions);
+            sup_collide_update_contacts(s, context, positions);
+            sup_collide_find(s, context, positions);
         }
-        sup_meet_list(s, rows);
-        find_touches(s, context, rows);
+        sup_collide_list_contacts(s, positions);
+        find_collider_contacts(s, context, positions);
         s->report.touches = s->touch_count;
     }
-    if (s->iteration > 1) sup_meet_planes_solve(s, context, rows);
-    touch_work work = {s, rows};
-    sup_meet_solve_holds(s, context, rows);
+    if (s->iteration > 1) sup_collide_planes_solve(s, context, positions);
+    touch_work work = {s, positions};
+    sup_collide_solve_contacts(s, context, positions);
     sup_parallel(context, s->touch_count, TOUCH_GRAIN, solve_touches, &work);
     if (s->iteration != s->input.iterations) return;
-    if (s->input.still) sup_meet_still_planes(s, context, rows);
-    sup_meet_still_holds(s, context, rows);
-    sup_parallel(context, s->touch_count, TOUCH_GRAIN, still_touches, &work);
+    if (s->input.still) sup_collide_stop_planes(s, context, positions);
+    sup_collide_stop_contacts(s, context, positions);
+    sup_parallel(context, s->touch_count, TOUCH_GRAIN, stop_touches, &work);
 }

@@ -1,52 +1,52 @@
-/* collide_find.c - which surface particles are inside flesh of another part.
+/* collide_find.c - detection of surface particles inside the tissue of another bone.
  *
- * Based on: [aburumman2016thesis] sections 5.3 (cells) and 5.5 (hashing on demand). The thesis hashes while the flexion
- * of a joint grows past a tolerance, or a limb comes near the body's midline. Here bones that are near each other in the
- * skeleton can meet when the joints between them are bent, all others when the boxes of their flesh overlap; only what is
- * in both boxes is looked at, and nothing while no such pair moves. */
+ * Based on: [aburumman2016thesis] sections 5.3 (spatial hashing) and 5.5 (hashing on demand). The thesis hashes while
+ * the flexion of a joint exceeds a tolerance, or a limb is near the midline of the body. Here bones that are close in
+ * the skeleton can collide when the joints between them are bent, all others when the boxes of their tissue overlap.
+ * Only particles in both boxes are tested, and none while no such pair moves. */
 #include "methods/position/collide_work.h"
 
-/* Sum of the bends, radians, on the way from one bone to another from which they can meet: the thesis' angle of flexion
- * is pi less that, 2.6, in its [pi/3, pi]. */
+/* Sum of the bends, radians, between two bones from which they can collide: pi minus the angle of flexion of the
+ * thesis, 2.6, which is in its range [pi/3, pi]. */
 static const float BENT = 0.52f;
-/* Change of a joint's bend that asks for new cells, radians. */
+/* Change of the bend of a joint that triggers a new detection, radians. */
 static const float CHANGED = 0.005f;
-/* Steps from one hashing on demand to the next; SUP_MEET_LONGEST_WAIT where nothing but the flesh moves. */
+/* Steps between detections on demand; SUP_COLLIDE_MAX_INTERVAL while the joints do not move. */
 enum {
-    SHORTEST_WAIT = 2, /* and never more often than this: holds walk by themselves in between */
+    MIN_INTERVAL = 2, /* minimum: contacts walk over the surface in between */
     JOINT_GRAIN = 8
 };
-/* A particle minds triangles further from it at rest than this times the triangle's longest edge. */
-static const float REST_APART = 2.0f;
-/* A triangle that looks the same way as the particle is the far side of what it is in. */
-static const float SAME_WAY = 0.3f;
+/* Minimum distance at rest between particle and triangle, in longest edges of the triangle. */
+static const float REST_SEPARATION = 2.0f;
+/* A triangle whose normal is closer to that of the particle (cosine) is on the far side of the tissue. */
+static const float SAME_DIRECTION = 0.3f;
 
 typedef struct find_work {
-    sup_meet_state *state;
-    const float *rows;
+    sup_collide_state *state;
+    const float *positions;
 } find_work;
 
 static void find_boxes(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const find_work *work = user;
-    sup_meet_state *s = work->state;
-    const sup_meet *m = s->meet;
+    sup_collide_state *s = work->state;
+    const sup_collide *m = s->collide;
     SUP_UNUSED(worker);
     for (int32_t j = begin; j < end; j++) {
-        sup_meet_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+        sup_collide_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
         for (int32_t i = m->box_first[j]; i < m->box_first[j + 1]; i++) {
-            const float *p = work->rows + 4 * (int64_t)m->box_row[i];
+            const float *p = work->positions + 4 * (int64_t)m->box_slot[i];
             for (int c = 0; c < 3; c++) {
                 box.low[c] = p[c] < box.low[c] ? p[c] : box.low[c];
                 box.high[c] = p[c] > box.high[c] ? p[c] : box.high[c];
             }
         }
         s->box[j] = box;
-        s->look[j] = (sup_meet_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+        s->search[j] = (sup_collide_box){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
     }
 }
 
-static bool overlap(const sup_meet_box *a, const sup_meet_box *b, sup_meet_box *both)
+static bool overlap(const sup_collide_box *a, const sup_collide_box *b, sup_collide_box *both)
 {
     for (int c = 0; c < 3; c++) {
         both->low[c] = fmaxf(a->low[c], b->low[c]);
@@ -56,7 +56,7 @@ static bool overlap(const sup_meet_box *a, const sup_meet_box *b, sup_meet_box *
     return true;
 }
 
-static void widen(sup_meet_box *box, const sup_meet_box *by)
+static void extend_box(sup_collide_box *box, const sup_collide_box *by)
 {
     for (int c = 0; c < 3; c++) {
         box->low[c] = fminf(box->low[c], by->low[c]);
@@ -64,10 +64,10 @@ static void widen(sup_meet_box *box, const sup_meet_box *by)
     }
 }
 
-/* Whether two bones can meet: `a` above `b` in the skeleton, or neither. */
-static bool can_meet(const sup_meet_state *s, int32_t a, int32_t b)
+/* Whether two bones can collide. */
+static bool can_collide(const sup_collide_state *s, int32_t a, int32_t b)
 {
-    const int32_t *parent = s->meet->parent;
+    const int32_t *parent = s->collide->parent;
     int32_t pa = parent[a], pb = parent[b];
     if (pb == a) return s->bend[b] > BENT;
     if (pa == b) return s->bend[a] > BENT;
@@ -77,73 +77,74 @@ static bool can_meet(const sup_meet_state *s, int32_t a, int32_t b)
     return true;
 }
 
-static bool look_everywhere(sup_meet_state *s)
+static bool search_everywhere(sup_collide_state *s)
 {
-    for (int32_t j = 0; j < s->meet->joint_count; j++)
-        s->look[j] = s->box[j];
+    for (int32_t j = 0; j < s->collide->joint_count; j++)
+        s->search[j] = s->box[j];
     return true;
 }
 
-/* Where to look; false: nowhere. */
-static bool find_looks(sup_meet_state *s, bool *moved)
+/* Finds the boxes to search; false when there are none. */
+static bool find_search_boxes(sup_collide_state *s, bool *moved)
 {
-    const sup_meet *m = s->meet;
+    const sup_collide *m = s->collide;
     bool any = false;
-    *moved = s->since >= SUP_MEET_LONGEST_WAIT;
+    *moved = s->since >= SUP_COLLIDE_MAX_INTERVAL;
     for (int32_t j = 0; j < m->joint_count; j++)
-        *moved |= fabsf(s->bend[j] - s->bend_then[j]) > CHANGED;
+        *moved |= fabsf(s->bend[j] - s->bend_previous[j]) > CHANGED;
     for (int32_t a = 0; a < m->joint_count; a++) {
         if (!(s->box[a].low[0] <= s->box[a].high[0])) continue;
         for (int32_t b = a + 1; b < m->joint_count; b++) {
-            sup_meet_box both;
-            if (!overlap(&s->box[a], &s->box[b], &both) || !can_meet(s, a, b)) continue;
-            widen(&s->look[a], &both);
-            widen(&s->look[b], &both);
+            sup_collide_box both;
+            if (!overlap(&s->box[a], &s->box[b], &both) || !can_collide(s, a, b)) continue;
+            extend_box(&s->search[a], &both);
+            extend_box(&s->search[b], &both);
             any = true;
         }
     }
     return any;
 }
 
-static bool inside(const sup_meet_box *box, const float *p)
+static bool inside(const sup_collide_box *box, const float *p)
 {
     return p[0] >= box->low[0] && p[0] <= box->high[0] && p[1] >= box->low[1] && p[1] <= box->high[1] &&
            p[2] >= box->low[2] && p[2] <= box->high[2];
 }
 
-/* The skin above a particle, outwards from its bone. */
-static void skin_point(const sup_meet_state *s, int32_t particle, const float *rows, float to[3])
+/* The skin point above a particle, in the direction away from its bone. */
+static void skin_point(const sup_collide_state *s, int32_t particle, const float *positions, float to[3])
 {
-    const float *p = rows + 4 * (int64_t)s->meet->row[particle];
-    const float *bone = s->input.bone + 4 * (int64_t)s->meet->row[particle];
+    const float *p = positions + 4 * (int64_t)s->collide->slot[particle];
+    const float *bone = s->input.bone + 4 * (int64_t)s->collide->slot[particle];
     float out[3] = {p[0] - bone[0], p[1] - bone[1], p[2] - bone[2]};
     float length = sqrtf(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
-    float part = length > 0.0f ? s->meet->over[particle] / length : 0.0f;
+    float scale = length > 0.0f ? s->collide->skin_height[particle] / length : 0.0f;
     for (int c = 0; c < 3; c++)
-        to[c] = p[c] + part * out[c];
+        to[c] = p[c] + scale * out[c];
 }
 
-static void fill_cells(sup_meet_state *s, const float *rows)
+static void fill_hash(sup_collide_state *s, const float *positions)
 {
-    const sup_meet *m = s->meet;
-    sup_cells_empty(&s->cells);
+    const sup_collide *m = s->collide;
+    sup_spatial_hash_clear(&s->hash);
     for (int32_t i = 0; i < m->surface_count; i++) {
-        if (m->bone_of[i] < 0 || s->held[i] >= 0) continue;
+        if (m->bone_of[i] < 0 || s->contact[i] >= 0) continue;
         float *p = s->points + 4 * (int64_t)i;
-        skin_point(s, i, rows, p);
-        if (!inside(&s->look[m->bone_of[i]], p)) continue;
-        sup_cells_insert(&s->cells, i, p);
+        skin_point(s, i, positions, p);
+        if (!inside(&s->search[m->bone_of[i]], p)) continue;
+        sup_spatial_hash_insert(&s->hash, i, p);
         s->report.hashed++;
     }
 }
 
-/* Whether a triangle looks away from the particle's own outside, seen from its bone. */
-static bool faces(const sup_meet_state *s, int32_t particle, int32_t triangle, const float *rows)
+/* Whether a triangle faces away from the outward direction of the particle, seen from its bone. */
+static bool faces(const sup_collide_state *s, int32_t particle, int32_t triangle, const float *positions)
 {
-    const sup_meet *m = s->meet;
-    const float *p = rows + 4 * (int64_t)m->row[particle], *q = s->input.bone + 4 * (int64_t)m->row[particle], *c[3];
+    const sup_collide *m = s->collide;
+    const float *p = positions + 4 * (int64_t)m->slot[particle], *q = s->input.bone + 4 * (int64_t)m->slot[particle],
+                *c[3];
     for (int k = 0; k < 3; k++)
-        c[k] = rows + 4 * (int64_t)m->row[m->triangle[3 * (int64_t)triangle + k]];
+        c[k] = positions + 4 * (int64_t)m->slot[m->triangle[3 * (int64_t)triangle + k]];
     float u[3], v[3], out[3];
     for (int k = 0; k < 3; k++) {
         u[k] = c[1][k] - c[0][k];
@@ -154,22 +155,24 @@ static bool faces(const sup_meet_state *s, int32_t particle, int32_t triangle, c
     float dot = n[0] * out[0] + n[1] * out[1] + n[2] * out[2];
     float lengths =
         sqrtf((n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) * (out[0] * out[0] + out[1] * out[1] + out[2] * out[2]));
-    return dot <= SAME_WAY * lengths;
+    return dot <= SAME_DIRECTION * lengths;
 }
 
-/* Whether a particle in a tet can be held, and by which triangle. */
-static bool can_hold(const sup_meet_state *s, int32_t particle, int32_t tet, const float *rows, int32_t *triangle)
+/* Whether a particle in a tet can get a contact, and with which triangle. */
+static bool can_contact(const sup_collide_state *s, int32_t particle, int32_t tet, const float *positions,
+                        int32_t *triangle)
 {
     float weight[3];
-    *triangle = s->meet->exit[tet];
-    return sup_meet_apart(s, particle, *triangle, REST_APART) && sup_meet_walk(s, particle, rows, triangle, weight) &&
-           sup_meet_apart(s, particle, *triangle, REST_APART) && faces(s, particle, *triangle, rows);
+    *triangle = s->collide->exit_triangle[tet];
+    return sup_collide_separated(s, particle, *triangle, REST_SEPARATION) &&
+           sup_collide_walk(s, particle, positions, triangle, weight) &&
+           sup_collide_separated(s, particle, *triangle, REST_SEPARATION) && faces(s, particle, *triangle, positions);
 }
 
-/* The box of a tet's corners where others can be; false: there is none. */
-static bool tet_box(const sup_meet_state *s, int32_t bone, const float *const corner[4], sup_meet_box *both)
+/* Intersection of the bounding box of a tet with the search box of its bone; false when empty. */
+static bool tet_box(const sup_collide_state *s, int32_t bone, const float *const corner[4], sup_collide_box *both)
 {
-    sup_meet_box box;
+    sup_collide_box box;
     memcpy(box.low, corner[0], sizeof box.low);
     memcpy(box.high, corner[0], sizeof box.high);
     for (int k = 1; k < 4; k++)
@@ -177,91 +180,91 @@ static bool tet_box(const sup_meet_state *s, int32_t bone, const float *const co
             box.low[c] = fminf(box.low[c], corner[k][c]);
             box.high[c] = fmaxf(box.high[c], corner[k][c]);
         }
-    return overlap(&box, &s->look[bone], both);
+    return overlap(&box, &s->search[bone], both);
 }
 
-/* Particles of other bones in a tet go to `hits`, of which there is room for `room`; more wait for the next time. */
-static int32_t test_tet(const sup_meet_state *s, int32_t bone, int32_t tet, const float *rows, sup_meet_hit *hits,
-                        int32_t room, int32_t *tested)
+/* Appends particles of other bones in a tet to `hits`, at most `capacity`; the next detection finds the others. */
+static int32_t test_tet(const sup_collide_state *s, int32_t bone, int32_t tet, const float *positions,
+                        sup_collide_hit *hits, int32_t capacity, int32_t *tested)
 {
-    const sup_meet *m = s->meet;
+    const sup_collide *m = s->collide;
     const float *corner[4];
-    sup_meet_box both;
+    sup_collide_box both;
     int32_t count = 0, low[3], high[3];
     for (int k = 0; k < 4; k++)
-        corner[k] = rows + 4 * (int64_t)m->tet[4 * (int64_t)tet + k];
+        corner[k] = positions + 4 * (int64_t)m->tet[4 * (int64_t)tet + k];
     if (!tet_box(s, bone, corner, &both)) return 0;
     ++*tested;
     for (int c = 0; c < 3; c++) {
-        low[c] = sup_cells_of(&s->cells, both.low[c]);
-        high[c] = sup_cells_of(&s->cells, both.high[c]);
-        if (high[c] - low[c] > 16) return 0; /* torn apart: not flesh that could hold anything */
+        low[c] = sup_spatial_hash_cell(&s->hash, both.low[c]);
+        high[c] = sup_spatial_hash_cell(&s->hash, both.high[c]);
+        if (high[c] - low[c] > 16) return 0; /* an extremely stretched tet: ignored */
     }
     for (int32_t x = low[0]; x <= high[0]; x++)
         for (int32_t y = low[1]; y <= high[1]; y++)
             for (int32_t z = low[2]; z <= high[2]; z++)
-                for (int32_t i = sup_cells_first(&s->cells, x, y, z); i >= 0; i = s->cells.next[i]) {
+                for (int32_t i = sup_spatial_hash_first(&s->hash, x, y, z); i >= 0; i = s->hash.next[i]) {
                     float coordinates[4];
                     int32_t triangle;
                     const float *p = s->points + 4 * (int64_t)i;
-                    if (m->bone_of[i] == bone || count == room || !inside(&both, p) ||
-                        !sup_tet_holds(corner, p, coordinates) || !can_hold(s, i, tet, rows, &triangle))
+                    if (m->bone_of[i] == bone || count == capacity || !inside(&both, p) ||
+                        !sup_tet_contains(corner, p, coordinates) || !can_contact(s, i, tet, positions, &triangle))
                         continue;
-                    hits[count++] = (sup_meet_hit){i, triangle};
+                    hits[count++] = (sup_collide_hit){i, triangle};
                 }
     return count;
 }
 
-/* Chunks of tets write to places of their own: what they find does not depend on the threads. */
+/* Each chunk of tets writes to its own range: the result does not depend on the number of threads. */
 static void test_chunks(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const find_work *work = user;
-    sup_meet_state *s = work->state;
-    const sup_meet *m = s->meet;
+    sup_collide_state *s = work->state;
+    const sup_collide *m = s->collide;
     SUP_UNUSED(worker);
     for (int32_t chunk = begin; chunk < end; chunk++) {
-        int32_t first = chunk * SUP_MEET_CHUNK, last = first + SUP_MEET_CHUNK, count = 0, tested = 0, j = 0;
+        int32_t first = chunk * SUP_COLLIDE_CHUNK, last = first + SUP_COLLIDE_CHUNK, count = 0, tested = 0, j = 0;
         if (last > m->tet_count) last = m->tet_count;
         for (int32_t t = first; t < last; t++) {
             while (t >= m->tet_first[j + 1])
                 j++;
-            if (s->look[j].low[0] <= s->look[j].high[0])
-                count += test_tet(s, j, t, work->rows, s->hits + first + count, last - first - count, &tested);
+            if (s->search[j].low[0] <= s->search[j].high[0])
+                count += test_tet(s, j, t, work->positions, s->hits + first + count, last - first - count, &tested);
         }
         s->chunk_hits[2 * chunk] = count;
         s->chunk_hits[2 * chunk + 1] = tested;
     }
 }
 
-/* The first hit of a particle, by the number of the tet, holds it. */
-static void take_hits(sup_meet_state *s, const float *rows)
+/* The hit with the lowest tet index becomes the contact of a particle. */
+static void add_contacts(sup_collide_state *s, const float *positions)
 {
-    for (int32_t chunk = 0; chunk < (int32_t)sup_meet_chunks(s->meet); chunk++) {
+    for (int32_t chunk = 0; chunk < (int32_t)sup_collide_chunks(s->collide); chunk++) {
         s->report.tested += s->chunk_hits[2 * chunk + 1];
         for (int32_t i = 0; i < s->chunk_hits[2 * chunk]; i++) {
-            sup_meet_hit hit = s->hits[chunk * SUP_MEET_CHUNK + i];
-            if (s->held[hit.particle] < 0 &&
-                sup_meet_walk(s, hit.particle, rows, &hit.triangle, s->weight + 4 * (int64_t)hit.particle))
-                s->held[hit.particle] = hit.triangle;
+            sup_collide_hit hit = s->hits[chunk * SUP_COLLIDE_CHUNK + i];
+            if (s->contact[hit.particle] < 0 &&
+                sup_collide_walk(s, hit.particle, positions, &hit.triangle, s->weight + 4 * (int64_t)hit.particle))
+                s->contact[hit.particle] = hit.triangle;
         }
     }
 }
 
-void sup_meet_find(sup_meet_state *s, const sup_context *context, const float *rows)
+void sup_collide_find(sup_collide_state *s, const sup_context *context, const float *positions)
 {
-    const sup_meet *m = s->meet;
-    bool moved = true, always = s->input.mode == SUP_MEET_ALWAYS;
-    find_work work = {s, rows};
+    const sup_collide *m = s->collide;
+    bool moved = true, always = s->input.mode == SUP_COLLIDE_ALWAYS;
+    find_work work = {s, positions};
     s->report.hashed = s->report.tested = 0;
-    if (s->since < SUP_MEET_LONGEST_WAIT) s->since++;
-    if (s->input.calm || (!always && s->since < SHORTEST_WAIT)) return;
+    if (s->since < SUP_COLLIDE_MAX_INTERVAL) s->since++;
+    if (s->input.no_new_contacts || (!always && s->since < MIN_INTERVAL)) return;
     sup_parallel(context, m->joint_count, JOINT_GRAIN, find_boxes, &work);
-    bool any = always ? look_everywhere(s) : find_looks(s, &moved);
+    bool any = always ? search_everywhere(s) : find_search_boxes(s, &moved);
     if (!any || !moved) return;
     s->since = 0;
-    memcpy(s->bend_then, s->bend, (size_t)m->joint_count * sizeof(float));
-    fill_cells(s, rows);
+    memcpy(s->bend_previous, s->bend, (size_t)m->joint_count * sizeof(float));
+    fill_hash(s, positions);
     if (s->report.hashed == 0) return;
-    sup_parallel(context, (int32_t)sup_meet_chunks(m), 1, test_chunks, &work);
-    take_hits(s, rows);
+    sup_parallel(context, (int32_t)sup_collide_chunks(m), 1, test_chunks, &work);
+    add_contacts(s, positions);
 }

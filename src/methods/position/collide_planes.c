@@ -1,25 +1,26 @@
-/* collide_planes.c - how much joints are bent, and the planes that keep the flesh of their two bones apart.
+/* collide_planes.c - bend of joints, and the planes that separate the tissue of their two bones.
  *
- * Based on: [aburumman2016thesis] section 5.4, whose plane's place and normal are not given: here the bisector of the two
- * bones, through the joint. Eq. 5.4 is put right: dp = -C n with C = (p - q).n, only where C < 0. */
+ * Based on: [aburumman2016thesis] section 5.4, which does not define position and normal of the plane: here the
+ * bisector of the two bones, through the joint. Eq. 5.4 is corrected: dp = -C n with C = (p - q).n, only where C <
+ * 0. */
 #include "math/vec3.h"
 #include "methods/position/collide_work.h"
 
-/* Angles, radians, between which a plane wakes up. */
+/* Bend angles, radians, between which a plane becomes fully active. */
 static const double BEND_BEGIN = 0.35, BEND_FULL = 1.2;
-/* k of the thesis' collision constraints, for each iteration. */
+/* k of the collision constraints of the thesis, per iteration. */
 static const float STIFFNESS = 0.93f;
-/* Room that each side leaves to the plane, in edges; from the joint outward it grows over this many edges. */
-static const float ROOM = 0.2f, ROOM_REACH = 1.0f;
-/* Edges that a particle may go towards a plane in the iterations of one step. */
-static const float NEAR = 0.7f;
-/* The same room and reach for the shown skin, which is only put right where it lies over the particles. */
-static const float SKIN_ROOM = 0.02f, SKIN_REACH = 0.4f;
-enum { BONE_GRAIN = 2, FEW = 256 /* entries that are not worth waking threads for */ };
+/* Distance of each side from the plane, in edges; it grows from the joint outward over MARGIN_REACH edges. */
+static const float MARGIN = 0.2f, MARGIN_REACH = 1.0f;
+/* Maximum motion of a particle towards a plane in the iterations of one step, in edges. */
+static const float MAX_APPROACH = 0.7f;
+/* The same for the render mesh, which is only corrected where it is in front of the particles. */
+static const float SKIN_MARGIN = 0.02f, SKIN_REACH = 0.4f;
+enum { BONE_GRAIN = 2, SERIAL_MAX = 256 /* fewer entries are solved on one thread */ };
 
-static sup_vec3d carried(const sup_meet_state *s, int32_t joint, const float *point)
+static sup_vec3d transformed(const sup_collide_state *s, int32_t joint, const float *point)
 {
-    const sup_meet_input *in = &s->input;
+    const sup_collide_input *in = &s->input;
     const float *m = in->joints[joint].m;
     double out[3];
     for (int r = 0; r < 3; r++)
@@ -29,9 +30,9 @@ static sup_vec3d carried(const sup_meet_state *s, int32_t joint, const float *po
     return sup_v3(out[0], out[1], out[2]);
 }
 
-static sup_vec3d direction(const sup_meet_state *s, int32_t joint, const float *from, const float *to)
+static sup_vec3d direction(const sup_collide_state *s, int32_t joint, const float *from, const float *to)
 {
-    return sup_v3_unit_or(sup_v3_sub(carried(s, joint, to), carried(s, joint, from)), sup_v3(0, 0, 0));
+    return sup_v3_unit_or(sup_v3_sub(transformed(s, joint, to), transformed(s, joint, from)), sup_v3(0, 0, 0));
 }
 
 static double angle_between(sup_vec3d a, sup_vec3d b)
@@ -39,9 +40,9 @@ static double angle_between(sup_vec3d a, sup_vec3d b)
     return atan2(sup_v3_length(sup_v3_cross(a, b)), sup_v3_dot(a, b));
 }
 
-static void raise_plane(sup_meet_state *s, int32_t plane)
+static void add_plane(sup_collide_state *s, int32_t plane)
 {
-    const sup_meet *m = s->meet;
+    const sup_collide *m = s->collide;
     int32_t j = m->plane[plane], parent = m->parent[j];
     const float *head = m->bone + 6 * (int64_t)j, *tail = head + 3;
     sup_vec3d lower = direction(s, j, head, tail), upper = direction(s, parent, head, m->bone + 6 * (int64_t)parent);
@@ -49,17 +50,17 @@ static void raise_plane(sup_meet_state *s, int32_t plane)
     double bend = (double)s->bend[j], t = (bend - BEND_BEGIN) / (BEND_FULL - BEND_BEGIN);
     if (!(t > 0.0) || sup_v3_length(normal) < 1e-3 || sup_v3_length(inward) < 1e-3) return;
     t = fmin(t, 1.0);
-    sup_meet_plane *to = &s->planes[s->plane_count++];
+    sup_collide_plane *to = &s->planes[s->plane_count++];
     to->plane = plane;
     to->bent = (float)(t * t * (3.0 - 2.0 * t));
-    sup_v3_store(to->centre, carried(s, j, head));
+    sup_v3_store(to->centre, transformed(s, j, head));
     sup_v3_store(to->normal, sup_v3_unit_or(normal, normal));
     sup_v3_store(to->inward, sup_v3_unit_or(inward, inward));
 }
 
-void sup_meet_bend(sup_meet_state *s)
+void sup_collide_find_planes(sup_collide_state *s)
 {
-    const sup_meet *m = s->meet;
+    const sup_collide *m = s->collide;
     for (int32_t j = 0; j < m->joint_count; j++) {
         const float *head = m->bone + 6 * (int64_t)j;
         int32_t parent = m->parent[j];
@@ -69,76 +70,77 @@ void sup_meet_bend(sup_meet_state *s)
     }
     s->plane_count = 0;
     for (int32_t i = 0; s->input.planes && i < m->plane_count; i++)
-        raise_plane(s, i);
+        add_plane(s, i);
     s->report.planes = s->plane_count;
 }
 
 typedef struct plane_work {
-    const sup_meet_state *state;
-    float *rows;
-    bool still; /* takes velocity instead of pushing */
+    const sup_collide_state *state;
+    float *positions;
+    bool still; /* removes velocity instead of correcting positions */
 } plane_work;
 
 static void gather_some(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const plane_work *work = user;
-    const sup_meet_state *s = work->state;
-    const sup_meet *m = s->meet;
+    const sup_collide_state *s = work->state;
+    const sup_collide *m = s->collide;
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
-        sup_meet_plane *plane = &s->planes[i];
+        sup_collide_plane *plane = &s->planes[i];
         const float *n = plane->normal, *in = plane->inward;
         int32_t first = m->plane_first[plane->plane], next = m->plane_first[plane->plane + 1];
         plane->below_end = first;
         plane->above_first = next;
         for (int32_t k = first; k < next; k++) {
-            const float *p = work->rows + 4 * (int64_t)m->entry_row[k];
+            const float *p = work->positions + 4 * (int64_t)m->entry_slot[k];
             float d[3] = {p[0] - plane->centre[0], p[1] - plane->centre[1], p[2] - plane->centre[2]};
             float deep = d[0] * in[0] + d[1] * in[1] + d[2] * in[2], side = m->entry[2 * (int64_t)k];
             float height = side * (d[0] * n[0] + d[1] * n[1] + d[2] * n[2]);
-            if (!(deep > -NEAR * m->edge && height < NEAR * m->edge)) continue;
+            if (!(deep > -MAX_APPROACH * m->edge && height < MAX_APPROACH * m->edge)) continue;
             s->near[side > 0.0f ? plane->below_end++ : --plane->above_first] = k;
         }
     }
 }
 
-void sup_meet_planes_gather(sup_meet_state *s, const sup_context *context, float *rows)
+void sup_collide_planes_gather(sup_collide_state *s, const sup_context *context, float *positions)
 {
-    plane_work work = {s, rows, false};
+    plane_work work = {s, positions, false};
     sup_parallel(context, s->plane_count, 1, gather_some, &work);
     s->near_count = 0;
     for (int32_t i = 0; i < s->plane_count; i++)
-        s->near_count += s->planes[i].below_end - s->meet->plane_first[s->planes[i].plane] +
-                         s->meet->plane_first[s->planes[i].plane + 1] - s->planes[i].above_first;
+        s->near_count += s->planes[i].below_end - s->collide->plane_first[s->planes[i].plane] +
+                         s->collide->plane_first[s->planes[i].plane + 1] - s->planes[i].above_first;
 }
 
-/* While the plane stands, a push is no velocity: the place where the step began moves along. */
-static void take_bounce(float *before, const float *p, const float n[3], float side)
+/* While the plane does not move, corrections do not become velocity: the start position of the step moves along. */
+static void remove_rebound(float *previous, const float *p, const float n[3], float side)
 {
-    float speed = side * ((p[0] - before[0]) * n[0] + (p[1] - before[1]) * n[1] + (p[2] - before[2]) * n[2]);
+    float speed = side * ((p[0] - previous[0]) * n[0] + (p[1] - previous[1]) * n[1] + (p[2] - previous[2]) * n[2]);
     for (int c = 0; speed > 0.0f && c < 3; c++)
-        before[c] += side * speed * n[c];
+        previous[c] += side * speed * n[c];
 }
 
 /* Entries near[first, end) of a plane. */
-static void solve_side(const plane_work *work, const sup_meet_plane *plane, int32_t first, int32_t end)
+static void solve_side(const plane_work *work, const sup_collide_plane *plane, int32_t first, int32_t end)
 {
-    const sup_meet_state *s = work->state;
-    const sup_meet *m = s->meet;
+    const sup_collide_state *s = work->state;
+    const sup_collide *m = s->collide;
     const float *n = plane->normal, *in = plane->inward;
-    float room = ROOM * m->edge, grow = 1.0f / (ROOM_REACH * m->edge), touching = work->still ? 1e-3f * m->edge : 0.0f;
+    float margin = MARGIN * m->edge, grow = 1.0f / (MARGIN_REACH * m->edge),
+          touching = work->still ? 1e-3f * m->edge : 0.0f;
     for (int32_t j = first; j < end; j++) {
         int32_t k = s->near[j];
-        float *p = work->rows + 4 * (int64_t)m->entry_row[k];
+        float *p = work->positions + 4 * (int64_t)m->entry_slot[k];
         float d[3] = {p[0] - plane->centre[0], p[1] - plane->centre[1], p[2] - plane->centre[2]};
         float deep = d[0] * in[0] + d[1] * in[1] + d[2] * in[2]; /* into the bend */
         if (!(deep > 0.0f) || !(p[3] > 0.0f)) continue;
         float ramp = fminf(deep * grow, 1.0f), side = m->entry[2 * (int64_t)k];
-        float slack = m->entry[2 * (int64_t)k + 1] * (1.0f - plane->bent * ramp) + room * plane->bent * ramp;
+        float slack = m->entry[2 * (int64_t)k + 1] * (1.0f - plane->bent * ramp) + margin * plane->bent * ramp;
         float height = side * (d[0] * n[0] + d[1] * n[1] + d[2] * n[2]) - slack; /* C of eq. 5.4 */
         if (!(height < touching)) continue;
         if (work->still) {
-            take_bounce(s->input.before + (p - work->rows), p, n, side);
+            remove_rebound(s->input.previous + (p - work->positions), p, n, side);
             continue;
         }
         float by = -STIFFNESS * height * side;
@@ -147,16 +149,16 @@ static void solve_side(const plane_work *work, const sup_meet_plane *plane, int3
     }
 }
 
-/* All planes' entries of bones [begin, end). A particle has one bone: bones share none, and those of one bone meet their
- * planes in the planes' order. */
+/* All plane entries of bones [begin, end). A particle has one bone, so bones share no particle; the entries of a bone
+ * are processed in the order of the planes. */
 static void solve_bones(void *user, int32_t begin, int32_t end, int32_t worker)
 {
     const plane_work *work = user;
-    const sup_meet_state *s = work->state;
-    const sup_meet *m = s->meet;
+    const sup_collide_state *s = work->state;
+    const sup_collide *m = s->collide;
     SUP_UNUSED(worker);
     for (int32_t i = 0; i < s->plane_count; i++) {
-        const sup_meet_plane *plane = &s->planes[i];
+        const sup_collide_plane *plane = &s->planes[i];
         int32_t lower = m->plane[plane->plane], upper = m->parent[lower];
         if (lower >= begin && lower < end) solve_side(work, plane, m->plane_first[plane->plane], plane->below_end);
         if (upper >= begin && upper < end)
@@ -164,40 +166,40 @@ static void solve_bones(void *user, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-static void solve_planes(const sup_meet_state *s, const sup_context *context, plane_work *work)
+static void solve_planes(const sup_collide_state *s, const sup_context *context, plane_work *work)
 {
-    int32_t joints = s->meet->joint_count;
-    if (s->near_count < FEW)
+    int32_t joints = s->collide->joint_count;
+    if (s->near_count < SERIAL_MAX)
         solve_bones(work, 0, joints, 0);
     else
         sup_parallel(context, joints, BONE_GRAIN, solve_bones, work);
 }
 
-void sup_meet_planes_solve(const sup_meet_state *s, const sup_context *context, float *rows)
+void sup_collide_planes_solve(const sup_collide_state *s, const sup_context *context, float *positions)
 {
-    plane_work work = {s, rows, false};
+    plane_work work = {s, positions, false};
     solve_planes(s, context, &work);
 }
 
-void sup_meet_still_planes(sup_meet_state *s, const sup_context *context, float *rows)
+void sup_collide_stop_planes(sup_collide_state *s, const sup_context *context, float *positions)
 {
-    plane_work work = {s, rows, true};
+    plane_work work = {s, positions, true};
     solve_planes(s, context, &work);
 }
 
-/* --- The shown skin --- */
+/* --- Render mesh --- */
 
-typedef struct press_work {
-    const sup_meet_state *state;
+typedef struct project_work {
+    const sup_collide_state *state;
     const sup_skin_out *out;
-} press_work;
+} project_work;
 
-static void press_side(const press_work *work, const sup_meet_plane *plane, int32_t range)
+static void project_side(const project_work *work, const sup_collide_plane *plane, int32_t range)
 {
-    const sup_meet_state *s = work->state;
-    const sup_meet *m = s->meet;
+    const sup_collide_state *s = work->state;
+    const sup_collide *m = s->collide;
     const float *n = plane->normal, *in = plane->inward;
-    float size = s->input.size, room = SKIN_ROOM * m->edge * size, grow = 1.0f / (SKIN_REACH * m->edge * size);
+    float size = s->input.size, margin = SKIN_MARGIN * m->edge * size, grow = 1.0f / (SKIN_REACH * m->edge * size);
     float centre[3]; /* file units from here on */
     for (int c = 0; c < 3; c++)
         centre[c] = (float)(s->input.origin[c] + (double)size * (double)plane->centre[c]);
@@ -207,36 +209,36 @@ static void press_side(const press_work *work, const sup_meet_plane *plane, int3
         float d[3] = {p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]}, side = m->skin_entry[2 * (int64_t)k];
         float deep = d[0] * in[0] + d[1] * in[1] + d[2] * in[2];
         float height = side * (d[0] * n[0] + d[1] * n[1] + d[2] * n[2]);
-        if (!(deep > 0.0f && height < room)) continue;
+        if (!(deep > 0.0f && height < margin)) continue;
         float ramp = plane->bent * fminf(deep * grow, 1.0f);
-        float over = m->skin_entry[2 * (int64_t)k + 1] * size * (1.0f - ramp) + room * ramp - height;
-        for (int c = 0; over > 0.0f && c < 3; c++)
-            p[c] += side * over * n[c];
+        float skin_height = m->skin_entry[2 * (int64_t)k + 1] * size * (1.0f - ramp) + margin * ramp - height;
+        for (int c = 0; skin_height > 0.0f && c < 3; c++)
+            p[c] += side * skin_height * n[c];
     }
 }
 
-/* As solve_bones: a vertex has one bone. */
-static void press_bones(void *user, int32_t begin, int32_t end, int32_t worker)
+/* As in solve_bones: a vertex has one bone. */
+static void project_bones(void *user, int32_t begin, int32_t end, int32_t worker)
 {
-    const press_work *work = user;
-    const sup_meet *m = work->state->meet;
+    const project_work *work = user;
+    const sup_collide *m = work->state->collide;
     SUP_UNUSED(worker);
     for (int32_t i = 0; i < work->state->plane_count; i++) {
-        const sup_meet_plane *plane = &work->state->planes[i];
+        const sup_collide_plane *plane = &work->state->planes[i];
         int32_t lower = m->plane[plane->plane], upper = m->parent[lower];
-        if (lower >= begin && lower < end) press_side(work, plane, 2 * plane->plane);
-        if (upper >= begin && upper < end) press_side(work, plane, 2 * plane->plane + 1);
+        if (lower >= begin && lower < end) project_side(work, plane, 2 * plane->plane);
+        if (upper >= begin && upper < end) project_side(work, plane, 2 * plane->plane + 1);
     }
 }
 
-void sup_meet_press(const sup_meet *meet, void *state, const sup_context *context, const sup_mat34 *joints,
-                    const double origin[3], const sup_skin_out *out)
+void sup_collide_project_skin(const sup_collide *collide, void *state, const sup_context *context,
+                              const sup_mat34 *joints, const double origin[3], const sup_skin_out *out)
 {
-    sup_meet_state *s = state;
-    if (s->input.mode == SUP_MEET_OFF || out->positions == NULL) return;
+    sup_collide_state *s = state;
+    if (s->input.mode == SUP_COLLIDE_OFF || out->positions == NULL) return;
     s->input.joints = joints;
     memcpy(s->input.origin, origin, sizeof s->input.origin);
-    sup_meet_bend(s);
-    press_work work = {s, out};
-    sup_parallel(context, meet->joint_count, 1, press_bones, &work);
+    sup_collide_find_planes(s);
+    project_work work = {s, out};
+    sup_parallel(context, collide->joint_count, 1, project_bones, &work);
 }

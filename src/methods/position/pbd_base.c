@@ -1,3 +1,3 @@
-/* pbd_base.c - the loops for what every processor of the target has: SSE2, NEON, WASM SIMD, or plain floats. */
+/* pbd_base.c - kernels for the baseline of the target: SSE2, NEON, WASM SIMD or scalar. */
 #define SUP_KERNEL(name) name##_base
 #include "methods/position/pbd_kernel.h"

@@ -1,4 +1,4 @@
-/* pbd_build.h (internal) - the binding of a tetrahedral mesh, stage by stage, in the order of the functions below. */
+/* pbd_build.h (internal) - the stages of binding a tetrahedral mesh, in the order of the functions below. */
 #ifndef SUP_METHODS_POSITION_PBD_BUILD_H
 #define SUP_METHODS_POSITION_PBD_BUILD_H
 
@@ -11,7 +11,7 @@ typedef struct sup_pbd_set {
     int32_t *particle; /* [count*arity] */
     double *rest;      /* [count] six times the volume; length */
     double *around;    /* [count] edges: volume of the tets at the edge; NULL for tets */
-    int32_t *piece;    /* [count] piece that solves it */
+    int32_t *cluster;  /* [count] cluster that solves it */
 } sup_pbd_set;
 
 typedef struct sup_pbd_build {
@@ -22,24 +22,24 @@ typedef struct sup_pbd_build {
     sup_arena arena;
 
     /* pbd_mesh.c */
-    sup_pbd_set tets, edges; /* of particles that can move */
-    double *share;           /* [particle_count] a quarter of the tets around */
+    sup_pbd_set tets, edges; /* constraints with at least one movable particle */
+    double *particle_volume; /* [particle_count] a quarter of the tets around */
     bool *fixed;             /* [particle_count] kinematic, or in no tet */
-    double mean_volume;      /* mean share of the particles that have one */
+    double mean_volume;      /* mean over particles with volume */
 
     /* pbd_clusters.c */
-    int32_t level_first[SUP_PBD_LEVELS + 1]; /* pieces of a level */
-    int32_t *particles;                      /* [particle_count] by part of the first level */
-    int32_t *part_first;                     /* [level_first[1]+1] into particles */
-    int32_t *part, *order;                   /* [particle_count] of the level that is being cut */
+    int32_t level_first[SUP_PBD_LEVELS + 1]; /* first cluster of a level */
+    int32_t *particles;                      /* [particle_count] sorted by cluster of the first level */
+    int32_t *cluster_first;                  /* [level_first[1]+1] first entry in particles */
+    int32_t *cluster, *order;                /* [particle_count] in the current level */
 
     sup_pbd_bound bound; /* pbd_pack.c */
 } sup_pbd_build;
 
 sup_result sup_pbd_build_mesh(sup_pbd_build *build, sup_error *error);
-/* Levels and their pieces. */
-sup_result sup_pbd_build_parts(sup_pbd_build *build, sup_error *error);
-/* Rows, batches and all arrays of the model. */
+/* Builds the levels and their clusters. */
+sup_result sup_pbd_build_clusters(sup_pbd_build *build, sup_error *error);
+/* Assigns slots and batches, and writes all arrays of the model. */
 sup_result sup_pbd_build_batches(sup_pbd_build *build, sup_error *error);
 
 static inline sup_vec3d sup_pbd_rest(const sup_pbd_build *build, int32_t particle)

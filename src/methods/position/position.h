@@ -1,18 +1,18 @@
-/* position.h - position based skinning: soft flesh over linear blending, with volume.
+/* position.h (internal) - position based skinning: soft tissue guided by linear blending, with volume.
  *
  * Based on: [aburumman2016thesis] chapters 4 and 5.
  *
- *     bind   mesh      tetrahedra of the body's inside                         src/volume
- *            weights   of the particles, from the skin's                       position_weights.c
- *            bones     the nearest bone of each particle, kinematic cores      position_bind.c
- *            solver    constraints, parts, batches                             pbd*.c
- *            carry     how the shown skin rides on the particles               position_embed.c
- *            meet      what contact needs                                      collide_bind.c
- *            fill      the skin's volume                                       volume_correction.c
- *     step   joints -> linear blending of the particles -> solver with contact, at a fixed rate; then the shown skin
+ *     bind   mesh        tetrahedra of the interior of the body                  src/volume
+ *            weights     of the particles, from those of the skin                position_weights.c
+ *            bones       the nearest bone of each particle, kinematic cores      position_bind.c
+ *            solver      constraints, clusters, batches                          pbd*.c
+ *            embed       embedding of the render mesh in the particles           position_embed_bind.c
+ *            collide     data for contact                                        collide_bind.c
+ *            correction  volume of the skin                                      volume_correction.c
+ *     step   joints -> linear blending of the particles -> solver with contact, at a fixed rate -> render mesh
  *
- * The shown skin rides on the particles of the body's surface (position_embed.h); props and what is finer than the particles comes
- * from linear blending, which is stacked below. */
+ * The render mesh follows the surface particles (position_embed.h); props and details below the resolution of the
+ * particles come from linear blending. */
 #ifndef SUP_METHODS_POSITION_POSITION_H
 #define SUP_METHODS_POSITION_POSITION_H
 
@@ -52,33 +52,33 @@ enum {
 enum { SUP_POSITION_MAP_SOFT, SUP_POSITION_MAP_STIFFNESS, SUP_POSITION_MAP_COUNT };
 
 enum { SUP_POSITION_INFLUENCES = 4 };
-/* Length of an inner step before it is cut into substeps: that of the thesis. */
+/* Timestep before it is divided into substeps: that of the thesis. */
 #define SUP_POSITION_SECONDS 0.01
 
 extern const sup_method sup_method_position;
 extern const sup_param sup_position_params[SUP_POSITION_PARAM_COUNT];
 extern const sup_map sup_position_maps[SUP_POSITION_MAP_COUNT];
 
-/* The arrays of a model as the step sees them. Rows are those of the solver. */
+/* View of the arrays of a model. A slot is the index of a particle in the solver (pbd.h). */
 typedef struct sup_position_view {
     sup_pbd pbd;
-    sup_carry carry;
-    sup_meet meet;
-    sup_fill fill;
+    sup_position_embed embed;
+    sup_collide collide;
+    sup_volume_correction correction;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */
     const float *joint_centre;       /* [joint_count*3] joint in the bind pose */
-    const int32_t *influence_joint;  /* [row_count*SUP_POSITION_INFLUENCES] */
-    const float *influence_weight;   /* the same count; rows sum to 1, those of fillers too */
-    const float *rest;               /* [row_count*4] bind pose, world; distance to the bone in the bind pose */
-    const int32_t *bone_joint;       /* [row_count] -1: none */
-    const float *bone_point;         /* [row_count*4] nearest point of the bone in the bind pose */
-    const float *surface;            /* [row_count*4] point of the skin over the particle, seen from its bone */
-    const int32_t *paint_vertex;     /* [row_count*3] shown vertices around it, -1: none, nothing is painted here */
-    const float *paint_weight;       /* [row_count*3] how much each counts; rows sum to 1 */
-    const float *painted;    /* [row_count*SUP_POSITION_MAP_COUNT] values of the maps there; an instance's own */
-    float size, unit_metres; /* of the character, file units; metres a unit, 0 when unknown */
+    const int32_t *influence_joint;  /* [slot_count*SUP_POSITION_INFLUENCES] */
+    const float *influence_weight;   /* [slot_count*SUP_POSITION_INFLUENCES] sum 1 per slot, padding included */
+    const float *rest;               /* [slot_count*4] bind pose, world; distance to the bone in the bind pose */
+    const int32_t *bone_joint;       /* [slot_count] -1: none */
+    const float *bone_point;         /* [slot_count*4] nearest point of the bone in the bind pose */
+    const float *surface; /* [slot_count*4] point where the ray from the bone through the particle meets the skin */
+    const int32_t *paint_vertex; /* [slot_count*3] render vertices for painted maps; -1: none */
+    const float *paint_weight;   /* [slot_count*3] their barycentric weights */
+    const float *painted;        /* [slot_count*SUP_POSITION_MAP_COUNT] values of the maps, copied per instance */
+    float size, unit_metres;     /* of the character, file units; metres per unit, 0 when unknown */
 } sup_position_view;
 
 sup_result sup_position_open(const sup_model *model, sup_position_view *view, sup_error *error);
@@ -94,13 +94,15 @@ sup_result sup_position_restore(const sup_step_input *input, void *state);
 void sup_position_inner(const sup_model *model, void *state, sup_inner *inner);
 sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, const float *values, sup_error *error);
 
-/* Values of a map at the places of rows: `values` [vertex_count] of the shown vertices into painted[row*MAP_COUNT + map]. */
-void sup_position_paint_rows(int64_t row_count, const int32_t *vertex, const float *weight, int32_t map,
-                             const float *values, float *painted);
+/* Interpolates a map at the particles: `values` [vertex_count] of the render vertices to painted[slot*MAP_COUNT +
+ * map]. */
+void sup_position_paint_particles(int64_t slot_count, const int32_t *vertex, const float *weight, int32_t map,
+                                  const float *values, float *painted);
 
-/* Soft control (section 4.7) in soft_regions.c: `soft` [row_count] in [0, 1] says how much a particle belongs to the region. Below
- * the region's mean distance from the bones, in parts of the way to the skin, particles stay as they are; above it they leave linear blending by
- * their share, and their stiffness goes to `stiffness` times the rest's. Everywhere it is the painted one's multiple. */
+/* Soft regions (section 4.7) in soft_regions.c: `soft` [slot_count] in [0, 1] is the softness of a particle. Particles
+ * below the mean distance of the region from the bones, as a fraction of the distance to the skin, do not change. Above
+ * it, they follow linear blending less, and their stiffness changes towards `stiffness` times the default. The painted
+ * stiffness is always a factor. */
 void sup_position_soften(const sup_position_view *view, const float *soft, float stiffness, sup_pbd_regions *regions);
 
 #endif

@@ -1,4 +1,4 @@
-/* position_bind.c - from a rig to a model, stage by stage.
+/* position_bind.c - the stages of binding a rig.
  *
  * Based on: [aburumman2016thesis] sections 4.1 to 4.3 and 4.7. */
 #include "bind/model.h"
@@ -6,87 +6,87 @@
 #include "methods/position/position_weights.h"
 #include "skin/skin.h"
 
-/* Influences below this do not make a bone a candidate for the nearest: an arm is not bound to a leg beside it. */
-static const float LEAST_WEIGHT = 0.1f;
-/* Kinematic cores are flesh that one bone moves alone. */
+/* Minimum weight of a bone to be a candidate for the nearest bone: an arm is not bound to a leg beside it. */
+static const float MIN_WEIGHT = 0.1f;
+/* Minimum weight of a single bone in a kinematic core. */
 static const float RIGID_WEIGHT = 0.95f;
-/* Particles' worth of weight below which a joint is too small for the flesh to show its motion. */
+/* Sum of particle weights below which a joint is too small for the particles to represent its motion. */
 static const double SMALL_JOINT = 3.0;
-/* Cubes of the lattice that a vertex may look further for flesh that moves as it does. */
-static const double SEAT_REACH = 1.0;
-/* Sizes of the character: diagonal of a piece of skin that has no flesh of its own. */
-static const double SMALL_PIECE = 0.06;
+/* Additional search distance of a vertex for tissue with similar weights, in cells of the lattice. */
+static const double FOLLOW_REACH = 1.0;
+/* Diagonal, in sizes of the character, of a skin component without tissue of its own. */
+static const double SMALL_COMPONENT = 0.06;
 
-/* Where a particle finds what is painted. */
-typedef struct paint_place {
-    int32_t vertex[3]; /* shown */
+/* Render vertices and weights from which a particle gets painted values. */
+typedef struct paint_source {
+    int32_t vertex[3];
     float weight[3];
-} paint_place;
+} paint_source;
 
-/* What the stages hand to each other; freed in one place. */
+/* Shared by the stages. */
 typedef struct binding {
     const sup_bind_input *input;
     sup_model_builder *builder;
     sup_arena arena;
-    sup_simulated_surface surface; /* the body's skin, all of it */
-    sup_bvh skin;                  /* over it */
+    sup_simulated_surface surface; /* the skin at full resolution */
+    sup_bvh skin;                  /* of its triangles */
     bool has_skin, has_mesh;
     sup_tetmesh mesh;
-    int32_t *joint;     /* [particles*SUP_POSITION_INFLUENCES] */
-    float *weight;      /* the same count */
-    int32_t *bone;      /* [particles] joint of the nearest bone, -1 for none */
-    double *point;      /* [particles*3] its nearest point */
-    double *distance;   /* [particles] to it */
-    bool *kinematic;    /* [particles] */
-    bool *small;        /* [skin_vertex_count] of a component of the rig's skin: it has no flesh of its own */
-    paint_place *paint; /* [particles] */
+    int32_t *joint;      /* [particles*SUP_POSITION_INFLUENCES] */
+    float *weight;       /* the same count */
+    int32_t *bone;       /* [particles] joint of the nearest bone, -1 for none */
+    double *point;       /* [particles*3] nearest point of the bone */
+    double *distance;    /* [particles] distance to it */
+    bool *kinematic;     /* [particles] */
+    bool *small;         /* [skin_vertex_count] per component of the skin: too small for tissue of its own */
+    paint_source *paint; /* [particles] */
     sup_pbd_bound bound;
 } binding;
 
-/* Component of a vertex of the simulated skin. */
-static int32_t piece_of(const binding *b, int32_t v)
+static int32_t component_of(const binding *b, int32_t v)
 {
     return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[v]]];
 }
 
-/* Which components are much smaller than the body. */
-static bool find_small_pieces(binding *b)
+/* Finds the components that are much smaller than the body. */
+static bool find_small_components(binding *b)
 {
     const sup_rig *rig = b->input->rig;
-    size_t pieces = (size_t)rig->skin_vertex_count;
-    float *box = sup_arena_alloc(&b->arena, pieces, 6 * sizeof *box); /* the low end negative: only maxima */
-    b->small = sup_arena_alloc(&b->arena, pieces, sizeof *b->small);
+    size_t components = (size_t)rig->skin_vertex_count;
+    float *box =
+        sup_arena_alloc(&b->arena, components, 6 * sizeof *box); /* minimum negated: only maxima are computed */
+    b->small = sup_arena_alloc(&b->arena, components, sizeof *b->small);
     if (box == NULL || b->small == NULL) return false;
-    for (size_t i = 0; i < 6 * pieces; i++)
+    for (size_t i = 0; i < 6 * components; i++)
         box[i] = -INFINITY;
     for (int64_t v = 0; v < rig->skin_vertex_count; v++)
         for (int64_t k = 0; rig->skin_component[v] >= 0 && k < 6; k++) {
             float *to = &box[6 * (int64_t)rig->skin_component[v] + k], x = rig->skin_positions[3 * v + k % 3];
             *to = fmaxf(*to, k < 3 ? -x : x);
         }
-    for (size_t i = 0; i < pieces; i++) {
+    for (size_t i = 0; i < components; i++) {
         const float *e = box + 6 * i;
         sup_vec3d extent =
             sup_v3((double)e[0] + (double)e[3], (double)e[1] + (double)e[4], (double)e[2] + (double)e[5]);
-        b->small[i] = e[0] > -INFINITY && sup_v3_length(extent) < SMALL_PIECE * (double)rig->size;
+        b->small[i] = e[0] > -INFINITY && sup_v3_length(extent) < SMALL_COMPONENT * (double)rig->size;
     }
     return true;
 }
 
-/* Leaves out the triangles of small pieces: teeth, claws, eyes and buttons ride on the flesh, and what sticks in two jaws
- * does not join them. A body of nothing but small pieces keeps all. */
-static void drop_small_pieces(binding *b)
+/* Removes the triangles of small components: teeth, claws, eyes and buttons follow the tissue, and a tooth that reaches
+ * into the other jaw does not connect them. A body of only small components keeps all. */
+static void drop_small_components(binding *b)
 {
     sup_simulated_surface *s = &b->surface;
-    int32_t kept = 0;
+    int32_t remaining = 0;
     for (int64_t t = 0; t < s->coarse_triangle_count; t++)
-        kept += !b->small[piece_of(b, s->coarse_triangles[3 * t])];
-    if (kept == 0) memset(b->small, 0, (size_t)b->input->rig->skin_vertex_count * sizeof *b->small);
-    kept = 0;
+        remaining += !b->small[component_of(b, s->coarse_triangles[3 * t])];
+    if (remaining == 0) memset(b->small, 0, (size_t)b->input->rig->skin_vertex_count * sizeof *b->small);
+    remaining = 0;
     for (int64_t t = 0; t < s->coarse_triangle_count; t++)
-        if (!b->small[piece_of(b, s->coarse_triangles[3 * t])])
-            memmove(s->coarse_triangles + 3 * (int64_t)kept++, s->coarse_triangles + 3 * t, 3 * sizeof(int32_t));
-    s->coarse_triangle_count = kept;
+        if (!b->small[component_of(b, s->coarse_triangles[3 * t])])
+            memmove(s->coarse_triangles + 3 * (int64_t)remaining++, s->coarse_triangles + 3 * t, 3 * sizeof(int32_t));
+    s->coarse_triangle_count = remaining;
 }
 
 static sup_result bind_mesh(binding *b, sup_error *error)
@@ -96,8 +96,8 @@ static sup_result bind_mesh(binding *b, sup_error *error)
         sup_simulated_surface_create(context, b->input->rig, INT32_MAX / 4, &b->arena, &b->surface, error);
     if (result != SUP_OK) return result;
     const sup_simulated_surface *s = &b->surface;
-    if (!find_small_pieces(b)) return sup_fail_memory(error, "the flesh");
-    drop_small_pieces(b);
+    if (!find_small_components(b)) return sup_fail_memory(error, "the tissue");
+    drop_small_components(b);
     result =
         sup_bvh_create(context, s->coarse_positions, s->coarse_triangle_count, s->coarse_triangles, &b->skin, error);
     if (result != SUP_OK) return result;
@@ -108,7 +108,7 @@ static sup_result bind_mesh(binding *b, sup_error *error)
                                 s->coarse_triangles, &def, &b->mesh, error);
     if (result != SUP_OK) return result;
     b->has_mesh = true;
-    sup_log(context, SUP_LOG_INFO, "Flesh: %d tets, %d particles, dihedral angles %g to %g degrees, %d pieces.",
+    sup_log(context, SUP_LOG_INFO, "Tissue: %d tets, %d particles, dihedral angles %g to %g degrees, %d components.",
             b->mesh.tet_count, b->mesh.vertex_count, b->mesh.report.angle_min, b->mesh.report.angle_max,
             b->mesh.component_count);
     return SUP_OK;
@@ -119,7 +119,7 @@ static sup_result bind_weights(binding *b, sup_error *error)
     size_t particles = (size_t)b->mesh.vertex_count;
     b->joint = sup_arena_alloc(&b->arena, particles * SUP_POSITION_INFLUENCES, sizeof(int32_t));
     b->weight = sup_arena_alloc(&b->arena, particles * SUP_POSITION_INFLUENCES, sizeof(float));
-    if (b->joint == NULL || b->weight == NULL) return sup_fail_memory(error, "the flesh's weights");
+    if (b->joint == NULL || b->weight == NULL) return sup_fail_memory(error, "the weights of the tissue");
     return sup_position_weights(b->input->context, &b->surface, &b->skin, b->input->rig->joint_count, &b->mesh,
                                 b->joint, b->weight, error);
 }
@@ -131,7 +131,7 @@ static sup_vec3d particle_at(const binding *b, int32_t v)
     return sup_v3_load(b->mesh.positions + 3 * (int64_t)v);
 }
 
-/* The nearest of the bones that move the particle. */
+/* The nearest bone among the influences of the particle. */
 static void find_bone(binding *b, int32_t v)
 {
     const sup_rig *rig = b->input->rig;
@@ -140,7 +140,7 @@ static void find_bone(binding *b, int32_t v)
     b->distance[v] = INFINITY;
     for (int k = 0; k < SUP_POSITION_INFLUENCES; k++) {
         int64_t i = (int64_t)v * SUP_POSITION_INFLUENCES + k, j = b->joint[i];
-        if (b->weight[i] < LEAST_WEIGHT) continue;
+        if (b->weight[i] < MIN_WEIGHT) continue;
         sup_vec3d head = sup_v3_load(rig->bone_head + 3 * j), tail = sup_v3_load(rig->bone_tail + 3 * j);
         sup_vec3d q = sup_v3_lerp(head, tail, sup_v3_segment_parameter(p, head, tail));
         double distance = sup_v3_distance(p, q);
@@ -166,7 +166,7 @@ static sup_result bind_bones(binding *b, sup_error *error)
     b->kinematic = sup_arena_alloc(&b->arena, (size_t)particles, sizeof(bool));
     double *sum = sup_arena_alloc(&b->arena, 2 * (size_t)joints, sizeof(double));
     if (b->bone == NULL || b->point == NULL || b->distance == NULL || b->kinematic == NULL || sum == NULL)
-        return sup_fail_memory(error, "the flesh's bones");
+        return sup_fail_memory(error, "the bones of the tissue");
     for (int32_t v = 0; v < particles; v++) {
         find_bone(b, v);
         if (b->bone[v] < 0) continue;
@@ -186,7 +186,7 @@ static sup_result bind_solver(binding *b, sup_error *error)
 {
     size_t count = (size_t)b->mesh.vertex_count;
     double *rest = sup_arena_alloc(&b->arena, 3 * count, sizeof(double)), centre[3] = {0.0, 0.0, 0.0};
-    if (rest == NULL) return sup_fail_memory(error, "the flesh");
+    if (rest == NULL) return sup_fail_memory(error, "the tissue");
     for (size_t i = 0; i < 3 * count; i++)
         centre[i % 3] += (double)b->mesh.positions[i] / (double)count;
     for (size_t i = 0; i < 3 * count; i++)
@@ -199,27 +199,27 @@ static sup_result bind_solver(binding *b, sup_error *error)
     return sup_pbd_bind(b->input->context, &def, b->builder, "pbd", &b->bound, error);
 }
 
-/* Joints that hardly move a particle: eyelids, lips, toes. Their motion comes from linear blending. */
-static void find_small_joints(const binding *b, double *moved)
+/* Sum of the particle weights per joint. Small joints (eyelids, lips, toes) are left to linear blending. */
+static void sum_joint_weights(const binding *b, double *moved)
 {
     for (int64_t i = 0; i < (int64_t)b->mesh.vertex_count * SUP_POSITION_INFLUENCES; i++)
         moved[b->joint[i]] += (double)b->weight[i];
 }
 
-/* The part of each shown vertex's motion that is finer than the particles. */
+/* The fraction of the motion of each render vertex that is finer than the particles. */
 static bool find_fine(const binding *b, float *fine)
 {
     const sup_rig *rig = b->input->rig;
     const sup_character *character = rig->character;
     double *moved = sup_alloc_zero(&b->input->context->allocator, (size_t)rig->joint_count * sizeof *moved);
     if (moved == NULL) return false;
-    find_small_joints(b, moved);
+    sum_joint_weights(b, moved);
     for (int32_t v = 0; v < rig->vertex_count; v++)
         for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++)
             if (moved[rig->influence_joint[i]] < SMALL_JOINT) fine[v] += rig->influence_weight[i];
     for (int32_t m = 0; m < character->morph_count; m++) {
-        const sup_primitive *part = &character->primitives[character->morphs[m].primitive];
-        for (int32_t v = part->vertex_first; v < part->vertex_first + part->vertex_count; v++)
+        const sup_primitive *primitive = &character->primitives[character->morphs[m].primitive];
+        for (int32_t v = primitive->vertex_first; v < primitive->vertex_first + primitive->vertex_count; v++)
             fine[v] = 1.0f;
     }
     for (int32_t v = 0; v < rig->vertex_count; v++)
@@ -228,49 +228,49 @@ static bool find_fine(const binding *b, float *fine)
     return true;
 }
 
-static sup_result bind_carry(binding *b, sup_error *error)
+static sup_result bind_embedding(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
-    bool *rides = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(bool));
+    bool *follows = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(bool));
     float *fine = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(float));
-    if (rides == NULL || fine == NULL || !find_fine(b, fine)) return sup_fail_memory(error, "the shown skin");
+    if (follows == NULL || fine == NULL || !find_fine(b, fine)) return sup_fail_memory(error, "the render mesh");
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        rides[v] = rig->vertex_to_skin[v] >= 0;
-    sup_carry_def def = {.particle_count = b->mesh.vertex_count,
-                         .tet_count = b->mesh.tet_count,
-                         .triangle_count = b->mesh.triangle_count,
-                         .positions = b->mesh.positions,
-                         .tets = b->mesh.tets,
-                         .triangles = b->mesh.triangles,
-                         .row = b->bound.row,
-                         .size = rig->size,
-                         .vertex_count = rig->vertex_count,
-                         .vertices = rig->positions,
-                         .normals = rig->normals,
-                         .rig = rig,
-                         .joint = b->joint,
-                         .weight = b->weight,
-                         .reach = SEAT_REACH * b->mesh.report.spacing,
-                         .tangents = rig->tangents,
-                         .fine = fine,
-                         .rides = rides};
-    return sup_carry_bind(b->input->context, &def, b->builder, "carry", error);
+        follows[v] = rig->vertex_to_skin[v] >= 0;
+    sup_position_embed_def def = {.particle_count = b->mesh.vertex_count,
+                                  .tet_count = b->mesh.tet_count,
+                                  .triangle_count = b->mesh.triangle_count,
+                                  .positions = b->mesh.positions,
+                                  .tets = b->mesh.tets,
+                                  .triangles = b->mesh.triangles,
+                                  .slot = b->bound.slot,
+                                  .size = rig->size,
+                                  .vertex_count = rig->vertex_count,
+                                  .vertices = rig->positions,
+                                  .normals = rig->normals,
+                                  .rig = rig,
+                                  .joint = b->joint,
+                                  .weight = b->weight,
+                                  .reach = FOLLOW_REACH * b->mesh.report.spacing,
+                                  .tangents = rig->tangents,
+                                  .fine = fine,
+                                  .follows = follows};
+    return sup_position_embed_bind(b->input->context, &def, b->builder, "embed", error);
 }
 
-/* A point of triangle t of the skin, u and v of the way to its second and third corner. */
-static paint_place painted_at(const binding *b, int32_t t, double u, double v)
+/* The paint source at barycentric coordinates u, v of skin triangle t. */
+static paint_source painted_at(const binding *b, int32_t t, double u, double v)
 {
     const sup_simulated_surface *s = &b->surface;
-    paint_place place = {{-1, -1, -1}, {(float)(1.0 - u - v), (float)u, (float)v}};
+    paint_source source = {{-1, -1, -1}, {(float)(1.0 - u - v), (float)u, (float)v}};
     for (int k = 0; t >= 0 && k < 3; k++) {
         int32_t corner = s->coarse_triangles[3 * (int64_t)t + k];
-        place.vertex[k] = b->input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[corner]]];
+        source.vertex[k] = b->input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[corner]]];
     }
-    return place;
+    return source;
 }
 
-/* Where the line from the bone through the particle leaves the skin: what is painted there is meant for it too. */
-static sup_vec3d over(const binding *b, int32_t v, paint_place *painted)
+/* The point where the ray from the bone through the particle meets the skin, and its paint source. */
+static sup_vec3d skin_over(const binding *b, int32_t v, paint_source *painted)
 {
     sup_vec3d p = particle_at(b, v);
     if (b->bone[v] >= 0 && b->distance[v] > 0.0) {
@@ -287,53 +287,53 @@ static sup_vec3d over(const binding *b, int32_t v, paint_place *painted)
     return near.triangle >= 0 ? near.point : p;
 }
 
-/* Where rows find what is painted, and what was painted at bind. */
+/* Paint sources of the slots, and the values painted at bind. */
 static sup_result bind_paint(binding *b, sup_error *error)
 {
-    int64_t rows = b->bound.row_count;
-    int32_t *vertex = sup_model_add(b->builder, "position.paintvertex", SUP_ARRAY_INT32, 3 * rows);
-    float *weight = sup_model_add(b->builder, "position.paintweight", SUP_ARRAY_FLOAT, 3 * rows);
-    float *painted = sup_model_add(b->builder, "position.painted", SUP_ARRAY_FLOAT, SUP_POSITION_MAP_COUNT * rows);
+    int64_t slots = b->bound.slot_count;
+    int32_t *vertex = sup_model_add(b->builder, "position.paintvertex", SUP_ARRAY_INT32, 3 * slots);
+    float *weight = sup_model_add(b->builder, "position.paintweight", SUP_ARRAY_FLOAT, 3 * slots);
+    float *painted = sup_model_add(b->builder, "position.painted", SUP_ARRAY_FLOAT, SUP_POSITION_MAP_COUNT * slots);
     if (vertex == NULL || weight == NULL || painted == NULL) return sup_fail_memory(error, "the painted regions");
-    for (int64_t i = 0; i < 3 * rows; i++)
+    for (int64_t i = 0; i < 3 * slots; i++)
         vertex[i] = -1;
     for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
-        memcpy(vertex + 3 * (int64_t)b->bound.row[v], b->paint[v].vertex, sizeof b->paint[v].vertex);
-        memcpy(weight + 3 * (int64_t)b->bound.row[v], b->paint[v].weight, sizeof b->paint[v].weight);
+        memcpy(vertex + 3 * (int64_t)b->bound.slot[v], b->paint[v].vertex, sizeof b->paint[v].vertex);
+        memcpy(weight + 3 * (int64_t)b->bound.slot[v], b->paint[v].weight, sizeof b->paint[v].weight);
     }
     for (int32_t map = 0; map < SUP_POSITION_MAP_COUNT; map++) {
-        for (int64_t i = 0; i < rows; i++)
+        for (int64_t i = 0; i < slots; i++)
             painted[SUP_POSITION_MAP_COUNT * i + map] = sup_position_maps[map].default_value;
         if (b->input->maps != NULL && b->input->maps[map] != NULL)
-            sup_position_paint_rows(rows, vertex, weight, map, b->input->maps[map], painted);
+            sup_position_paint_particles(slots, vertex, weight, map, b->input->maps[map], painted);
     }
     return SUP_OK;
 }
 
 static sup_result bind_particles(binding *b, sup_error *error)
 {
-    int64_t rows = b->bound.row_count;
-    int32_t *joint = sup_model_add(b->builder, "position.joint", SUP_ARRAY_INT32, rows * SUP_POSITION_INFLUENCES);
-    float *weight = sup_model_add(b->builder, "position.weight", SUP_ARRAY_FLOAT, rows * SUP_POSITION_INFLUENCES);
-    float *rest = sup_model_add(b->builder, "position.rest", SUP_ARRAY_FLOAT, 4 * rows);
-    int32_t *bone = sup_model_add(b->builder, "position.bone", SUP_ARRAY_INT32, rows);
-    float *point = sup_model_add(b->builder, "position.point", SUP_ARRAY_FLOAT, 4 * rows);
-    float *surface = sup_model_add(b->builder, "position.surface", SUP_ARRAY_FLOAT, 4 * rows);
+    int64_t slots = b->bound.slot_count;
+    int32_t *joint = sup_model_add(b->builder, "position.joint", SUP_ARRAY_INT32, slots * SUP_POSITION_INFLUENCES);
+    float *weight = sup_model_add(b->builder, "position.weight", SUP_ARRAY_FLOAT, slots * SUP_POSITION_INFLUENCES);
+    float *rest = sup_model_add(b->builder, "position.rest", SUP_ARRAY_FLOAT, 4 * slots);
+    int32_t *bone = sup_model_add(b->builder, "position.bone", SUP_ARRAY_INT32, slots);
+    float *point = sup_model_add(b->builder, "position.point", SUP_ARRAY_FLOAT, 4 * slots);
+    float *surface = sup_model_add(b->builder, "position.surface", SUP_ARRAY_FLOAT, 4 * slots);
     if (joint == NULL || weight == NULL || rest == NULL || bone == NULL || point == NULL || surface == NULL)
-        return sup_fail_memory(error, "the flesh");
+        return sup_fail_memory(error, "the tissue");
     b->paint = sup_arena_alloc(&b->arena, (size_t)b->mesh.vertex_count, sizeof *b->paint);
     if (b->paint == NULL) return sup_fail_memory(error, "the painted regions");
-    for (int64_t i = 0; i < rows; i++) { /* those that are no particle ride with the first one's joint */
+    for (int64_t i = 0; i < slots; i++) { /* padding follows joint 0 */
         weight[i * SUP_POSITION_INFLUENCES] = 1.0f;
         bone[i] = -1;
         memcpy(rest + 4 * i, b->mesh.positions, 3 * sizeof(float));
     }
     for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
-        int64_t to = b->bound.row[v], from = (int64_t)v * SUP_POSITION_INFLUENCES;
+        int64_t to = b->bound.slot[v], from = (int64_t)v * SUP_POSITION_INFLUENCES;
         memcpy(joint + to * SUP_POSITION_INFLUENCES, b->joint + from, SUP_POSITION_INFLUENCES * sizeof *joint);
         memcpy(weight + to * SUP_POSITION_INFLUENCES, b->weight + from, SUP_POSITION_INFLUENCES * sizeof *weight);
         memcpy(rest + 4 * to, b->mesh.positions + 3 * (int64_t)v, 3 * sizeof(float));
-        sup_v3_store(surface + 4 * to, over(b, v, &b->paint[v]));
+        sup_v3_store(surface + 4 * to, skin_over(b, v, &b->paint[v]));
         bone[to] = b->bone[v];
         if (b->bone[v] < 0) continue;
         rest[4 * to + 3] = (float)b->distance[v];
@@ -345,18 +345,18 @@ static sup_result bind_particles(binding *b, sup_error *error)
 
 static sup_result bind_contact(binding *b, sup_error *error)
 {
-    sup_meet_def def = {.rig = b->input->rig,
-                        .mesh = &b->mesh,
-                        .row = b->bound.row,
-                        .bone = b->bone,
-                        .kinematic = b->kinematic,
-                        .skin = &b->skin,
-                        .row_count = b->bound.row_count};
-    sup_result result = sup_meet_bind(b->input->context, &def, b->builder, "contact", error);
-    return result == SUP_OK ? sup_fill_bind(b->input->rig, b->builder, "fill", error) : result;
+    sup_collide_def def = {.rig = b->input->rig,
+                           .mesh = &b->mesh,
+                           .slot = b->bound.slot,
+                           .bone = b->bone,
+                           .kinematic = b->kinematic,
+                           .skin = &b->skin,
+                           .slot_count = b->bound.slot_count};
+    sup_result result = sup_collide_bind(b->input->context, &def, b->builder, "contact", error);
+    return result == SUP_OK ? sup_volume_correction_bind(b->input->rig, b->builder, "correction", error) : result;
 }
 
-/* Which joints, and how large the character is: what a step needs of the rig itself. */
+/* Joints, size and unit of the character. */
 static sup_result bind_joints(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
@@ -365,8 +365,8 @@ static sup_result bind_joints(binding *b, sup_error *error)
     float *inverse = sup_model_add(b->builder, "position.inverse", SUP_ARRAY_FLOAT, 12 * joints);
     float *centre = sup_model_add(b->builder, "position.centre", SUP_ARRAY_FLOAT, 3 * joints);
     float *scale = sup_model_add(b->builder, "position.scale", SUP_ARRAY_FLOAT, 2);
-    int32_t *census = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
-    if (node == NULL || inverse == NULL || centre == NULL || scale == NULL || census == NULL)
+    int32_t *stats = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
+    if (node == NULL || inverse == NULL || centre == NULL || scale == NULL || stats == NULL)
         return sup_fail_memory(error, "the joints");
     memcpy(node, rig->joint_node, (size_t)joints * sizeof *node);
     memcpy(inverse, rig->joint_inverse_bind, (size_t)joints * sizeof(sup_mat34));
@@ -375,8 +375,8 @@ static sup_result bind_joints(binding *b, sup_error *error)
             centre[3 * j + c] = rig->joint_bind[j].m[4 * c + 3];
     scale[0] = rig->size;
     scale[1] = rig->character->unit_metres;
-    census[0] = b->mesh.vertex_count;
-    census[1] = b->mesh.tet_count;
+    stats[0] = b->mesh.vertex_count;
+    stats[1] = b->mesh.tet_count;
     return SUP_OK;
 }
 
@@ -388,7 +388,7 @@ static sup_result bind_stages(binding *b, sup_error *error)
         float done;
     } stages[] = {{bind_mesh, "mesh", 0.6f},        {bind_weights, "weights", 0.75f},
                   {bind_bones, "bones", 0.8f},      {bind_solver, "solver", 0.9f},
-                  {bind_carry, "skin", 0.94f},      {bind_particles, "particles", 0.96f},
+                  {bind_embedding, "skin", 0.94f},  {bind_particles, "particles", 0.96f},
                   {bind_contact, "contact", 0.98f}, {bind_joints, "joints", 1.0f}};
     sup_result result = sup_skin_bind(b->input, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {

@@ -1,39 +1,41 @@
-/* position_step.c - one frame: steps of a fixed length until the frame is reached, then the shown skin.
+/* position_step.c - one frame: fixed timesteps up to the time of the frame, then the render mesh.
  *
- * Based on: [aburumman2016thesis] algorithm 5. Layer one, linear blending of the particles, guides layer two, the solver.
+ * Based on: [aburumman2016thesis] algorithm 5. Layer one, linear blending of the particles, guides layer two, the
+ * solver.
  *
- * The solver's coordinates are in sizes of the character from an origin that follows it: characters of any unit and far
- * from the world's origin move alike. */
+ * The coordinates of the solver are in sizes of the character, relative to an origin that follows it: the result
+ * depends neither on the unit nor on the distance from the world origin. */
 #include "methods/position/position.h"
 
 #include "base/simd.h"
 #include "pose/timestep.h"
 #include "methods/linear/linear.h"
 
-/* Height of a character whose file does not say its unit, for gravity and stiffness. */
+/* Size of a character whose file does not specify its unit, for gravity and stiffness. */
 static const double ASSUMED_METRES = 2.0;
-/* Sizes that the character may be away from the solver's origin before that follows. */
+/* Maximum distance of the character from the origin of the solver, in sizes, before the origin moves. */
 static const double FAR = 4.0;
-/* Of a joint, in sizes and radians a frame: less is standing still. Of the flesh, in sizes a step: less is rest. */
+/* Thresholds of motion: of a joint, in sizes and radians per frame; of the tissue, in sizes per step, early and
+ * late. */
 static const float STILL = 1e-6f, SLOW = 2e-6f, CREEP = 1e-4f;
-static const float CALM = 60.0f; /* 1/s */
-/* Steps of standing: swinging is left alone until the first, damped fully from the second on, and creeping is rest at the
- * third. Steps of rest after which the flesh sleeps. */
-enum { STILL_BEGIN = 100, STILL_CALM = 200, STILL_LATE = 800, QUIET = 10, ASLEEP = 1000000 };
+static const float REST_DAMPING = 60.0f; /* rest damping, 1/s */
+/* Steps without motion of the skeleton: rest damping begins, is full, and slow creep counts as rest. Steps at rest
+ * after which the tissue sleeps. */
+enum { STILL_BEGIN = 100, STILL_DAMPED = 200, STILL_CREEP = 800, QUIET_STEPS = 10, ASLEEP = 1000000 };
 enum { SETTLE_STEPS = 30, GRAIN = 512 };
 
-/* Where things are in the state; offsets in bytes, 64-aligned. */
+/* Offsets in the state in bytes, 64-aligned. */
 typedef struct layout {
-    size_t joints[3];            /* sup_mat34 [joint_count]: before, now, between */
-    size_t columns;              /* float [joint_count*16] of the current joints, for the solver's space */
-    size_t guide[2], bone, soft; /* float4 [row_count] now and before; float4; float [row_count] */
-    size_t shown[2];             /* float4 [row_count] of the frame: particles, guide */
-    size_t start;                /* float4 [row_count] where the last step began: contact changes the solver's */
-    size_t painted;              /* float [row_count*SUP_POSITION_MAP_COUNT] */
-    size_t pbd, carry, meet, fill, linear;
+    size_t joints[3];            /* sup_mat34 [joint_count]: previous frame, this frame, interpolated */
+    size_t columns;              /* float [joint_count*16] columns of the current joints in the space of the solver */
+    size_t guide[2], bone, soft; /* float4 [slot_count] current and previous; float4; float [slot_count] */
+    size_t output[2];            /* float4 [slot_count] particles and guide of the frame */
+    size_t start;                /* float4 [slot_count] start of the last step; contact changes that of the solver */
+    size_t painted;              /* float [slot_count*SUP_POSITION_MAP_COUNT] */
+    size_t pbd, embed, collide, correction, linear;
 } layout;
 
-/* Live parameters that the regions were made for. */
+/* Parameters for which the regions were computed. */
 typedef struct region_values {
     double soft, joint, radius, stiffness;
 } region_values;
@@ -41,15 +43,15 @@ typedef struct region_values {
 typedef struct position_state {
     sup_position_view view;
     layout at;
-    double ahead;     /* seconds that the last step is ahead of the frame */
+    double ahead;     /* time of the last step minus time of the frame, seconds */
     double origin[3]; /* of the solver's space, file units */
-    bool flat;        /* the last step left the range of numbers: the frame shows linear blending */
+    bool diverged;    /* the last step was out of range: the frame shows linear blending */
     region_values regions;
     uint32_t region_version;
-    bool opened, repainted;                  /* the state holds the paint; it changed since the last frame */
-    int32_t still;                           /* steps since anything but the flesh moved */
-    int32_t quiet;                           /* steps since the flesh moved */
-    uint32_t things;                         /* colliders of the last frame */
+    bool opened, repainted;                  /* the state has the painted maps; they changed since the last frame */
+    int32_t still;                           /* steps since anything but the tissue moved */
+    int32_t quiet;                           /* steps since the tissue moved */
+    uint32_t collider_generation;            /* colliders of the last frame */
     double values[SUP_POSITION_PARAM_COUNT]; /* of the last frame */
 } position_state;
 
@@ -60,23 +62,23 @@ static sup_result find_offsets(const sup_position_view *view, const sup_model *m
     sup_layout linear;
     sup_result result = sup_method_layout(&sup_method_linear, model, context, &linear);
     if (result != SUP_OK) return result;
-    size_t joints = (size_t)view->joint_count, rows = (size_t)view->pbd.row_count * 4 * sizeof(float);
+    size_t joints = (size_t)view->joint_count, bytes = (size_t)view->pbd.slot_count * 4 * sizeof(float);
     sup_layout_add(slots, 1, sizeof(position_state));
     for (int i = 0; i < 3; i++)
         at.joints[i] = sup_layout_add(slots, 1, joints * sizeof(sup_mat34));
     at.columns = sup_layout_add(slots, 1, joints * 16 * sizeof(float));
     for (int i = 0; i < 2; i++) {
-        at.guide[i] = sup_layout_add(slots, 1, rows);
-        at.shown[i] = sup_layout_add(slots, 1, rows);
+        at.guide[i] = sup_layout_add(slots, 1, bytes);
+        at.output[i] = sup_layout_add(slots, 1, bytes);
     }
-    at.bone = sup_layout_add(slots, 1, rows);
-    at.start = sup_layout_add(slots, 1, rows);
-    at.soft = sup_layout_add(slots, 1, rows / 4);
-    at.painted = sup_layout_add(slots, 1, rows / 4 * SUP_POSITION_MAP_COUNT);
+    at.bone = sup_layout_add(slots, 1, bytes);
+    at.start = sup_layout_add(slots, 1, bytes);
+    at.soft = sup_layout_add(slots, 1, bytes / 4);
+    at.painted = sup_layout_add(slots, 1, bytes / 4 * SUP_POSITION_MAP_COUNT);
     at.pbd = sup_layout_add(slots, 1, sup_pbd_state_size(&view->pbd));
-    at.carry = sup_layout_add(slots, 1, sup_carry_scratch(&view->carry));
-    at.meet = sup_layout_add(slots, 1, sup_meet_state_size(&view->meet));
-    at.fill = sup_layout_add(slots, 1, sup_fill_scratch(&view->fill));
+    at.embed = sup_layout_add(slots, 1, sup_position_embed_scratch(&view->embed));
+    at.collide = sup_layout_add(slots, 1, sup_collide_state_size(&view->collide));
+    at.correction = sup_layout_add(slots, 1, sup_volume_correction_scratch(&view->correction));
     slots->saved_size = slots->size; /* the scratch of linear blending depends on the number of threads */
     at.linear = sup_layout_add(slots, 1, linear.size);
     *offsets = at;
@@ -108,7 +110,7 @@ sup_result sup_position_restore(const sup_step_input *input, void *state)
 {
     position_state *s = state;
     if (input == NULL) {
-        sup_meet_restore(NULL, at(s, s->at.meet));
+        sup_collide_restore(NULL, at(s, s->at.collide));
         sup_pbd_restore(NULL, at(s, s->at.pbd));
     }
     memset(&s->view, 0, sizeof s->view);
@@ -116,14 +118,14 @@ sup_result sup_position_restore(const sup_step_input *input, void *state)
     if (input == NULL) return SUP_OK;
     sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
-    sup_meet_restore(&s->view.meet, at(s, s->at.meet));
+    sup_collide_restore(&s->view.collide, at(s, s->at.collide));
     sup_pbd_restore(&s->view.pbd, at(s, s->at.pbd));
     return SUP_OK;
 }
 
 /* --- Layer one --- */
 
-/* Columns of the joints' matrices, in the solver's space. */
+/* Columns of the joint matrices in the space of the solver. */
 static void set_columns(position_state *s, const sup_mat34 *joints)
 {
     double scale = 1.0 / (double)s->view.size;
@@ -138,11 +140,11 @@ static void set_columns(position_state *s, const sup_mat34 *joints)
 
 typedef struct blend_work {
     position_state *state;
-    float *guide; /* [row_count*4] */
+    float *guide; /* [slot_count*4] */
 } blend_work;
 
-/* Linear blending (eq. 3.1) of rows [begin, end), and the points of their bones, which ride with the bone. */
-static void blend_rows(void *work, int32_t begin, int32_t end, int32_t worker)
+/* Linear blending (eq. 3.1) of slots [begin, end), and their bone points, which move rigidly. */
+static void blend_particles(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     position_state *s = ((blend_work *)work)->state;
     const sup_position_view *view = &s->view;
@@ -177,53 +179,53 @@ static void blend_to(position_state *s, const sup_context *context, const sup_ma
 {
     blend_work work = {s, guide};
     set_columns(s, joints);
-    sup_parallel(context, s->view.pbd.row_count, GRAIN, blend_rows, &work);
+    sup_parallel(context, s->view.pbd.slot_count, GRAIN, blend_particles, &work);
 }
 
 static void blend_guide(position_state *s, const sup_context *context, const sup_mat34 *joints)
 {
-    memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.row_count * 4 * sizeof(float));
+    memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.slot_count * 4 * sizeof(float));
     blend_to(s, context, joints, at(s, s->at.guide[0]));
 }
 
-/* --- Standing still --- */
+/* --- Sleep --- */
 
-/* Neither the skeleton, nor a parameter, nor the paint, nor a thing in the way changed since the last frame. */
-static bool stands(position_state *s, const sup_step_input *input)
+/* Whether skeleton, parameters, maps and colliders are the same as in the last frame. */
+static bool is_unchanged(position_state *s, const sup_step_input *input)
 {
-    const sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
-    uint32_t things = input->colliders != NULL ? input->colliders->generation + 1 : 0;
-    bool same = memcmp(s->values, input->values, sizeof s->values) == 0 && things == s->things &&
-                (things == 0 || sup_colliders_at_rest(input->colliders));
+    const sup_mat34 *previous = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
+    uint32_t collider_generation = input->colliders != NULL ? input->colliders->generation + 1 : 0;
+    bool same = memcmp(s->values, input->values, sizeof s->values) == 0 &&
+                collider_generation == s->collider_generation &&
+                (collider_generation == 0 || sup_colliders_at_rest(input->colliders));
     memcpy(s->values, input->values, sizeof s->values);
-    s->things = things;
+    s->collider_generation = collider_generation;
     same = same && !s->repainted;
     s->repainted = false;
     for (int32_t j = 0; same && j < s->view.joint_count; j++)
         for (int k = 0; same && k < 12; k++)
-            same = fabsf(now[j].m[k] - before[j].m[k]) <= STILL * (k % 4 == 3 ? s->view.size : 1.0f);
+            same = fabsf(now[j].m[k] - previous[j].m[k]) <= STILL * (k % 4 == 3 ? s->view.size : 1.0f);
     return same;
 }
 
-/* A step begins. */
-static void note_start(position_state *s)
+static void store_step_start(position_state *s)
 {
-    memcpy(at(s, s->at.start), sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)),
-           (size_t)s->view.pbd.row_count * 4 * sizeof(float));
+    memcpy(at(s, s->at.start), sup_pbd_positions(&s->view.pbd, at(s, s->at.pbd)),
+           (size_t)s->view.pbd.slot_count * 4 * sizeof(float));
 }
 
-/* Farthest way of a particle in the last step. */
-static float last_way(position_state *s)
+/* Largest displacement of a particle in the last step, per coordinate. */
+static float last_displacement(position_state *s)
 {
-    const float *rows = sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), *before = at(s, s->at.start);
-    float most = 0.0f;
-    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++)
-        most = fmaxf(most, i % 4 == 3 ? 0.0f : fabsf(rows[i] - before[i]));
-    return most;
+    const float *positions = sup_pbd_positions(&s->view.pbd, at(s, s->at.pbd)), *previous = at(s, s->at.start);
+    float largest = 0.0f;
+    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.slot_count; i++)
+        largest = fmaxf(largest, i % 4 == 3 ? 0.0f : fabsf(positions[i] - previous[i]));
+    return largest;
 }
 
-/* Counts the steps of standing; true: the flesh sleeps. What counts as rest grows with the time of standing. */
-static bool rests(position_state *s, bool still)
+/* Counts the steps without motion; true: the tissue sleeps. The threshold grows with time. */
+static bool update_sleep(position_state *s, bool still)
 {
     if (!still) {
         s->still = s->quiet = 0;
@@ -231,43 +233,43 @@ static bool rests(position_state *s, bool still)
     }
     if (s->still == ASLEEP) return true;
     if (s->still < ASLEEP - 1) s->still++;
-    float late = (float)(s->still - STILL_CALM) / (float)(STILL_LATE - STILL_CALM);
-    float enough = SLOW * powf(CREEP / SLOW, fmaxf(0.0f, fminf(1.0f, late)));
-    s->quiet = last_way(s) <= enough ? s->quiet + 1 : 0;
-    if (s->quiet >= QUIET) s->still = ASLEEP;
+    float late = (float)(s->still - STILL_DAMPED) / (float)(STILL_CREEP - STILL_DAMPED);
+    float threshold = SLOW * powf(CREEP / SLOW, fmaxf(0.0f, fminf(1.0f, late)));
+    s->quiet = last_displacement(s) <= threshold ? s->quiet + 1 : 0;
+    if (s->quiet >= QUIET_STEPS) s->still = ASLEEP;
     return s->still == ASLEEP;
 }
 
-/* Nothing moves, and what the guide did at the last step is over. */
-static void sleep_on(position_state *s)
+/* Removes all velocity, including that of the guide. */
+static void stop_particles(position_state *s)
 {
     sup_pbd_stop(&s->view.pbd, at(s, s->at.pbd));
-    note_start(s);
-    memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.row_count * 4 * sizeof(float));
+    store_step_start(s);
+    memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.slot_count * 4 * sizeof(float));
 }
 
-/* Damping, 1/s, of flesh whose skeleton stands: swinging dies out by itself, trembling in contact does not. */
-static float calm_of(const position_state *s)
+/* Rest damping, 1/s, while the skeleton does not move: swinging decays by itself, jitter in contact does not. */
+static float rest_damping(const position_state *s)
 {
-    float part = (float)(s->still - STILL_BEGIN) / (float)(STILL_CALM - STILL_BEGIN);
-    return CALM * fmaxf(0.0f, fminf(1.0f, part));
+    float fraction = (float)(s->still - STILL_BEGIN) / (float)(STILL_DAMPED - STILL_BEGIN);
+    return REST_DAMPING * fmaxf(0.0f, fminf(1.0f, fraction));
 }
 
-/* --- The solver's input --- */
+/* --- Input of the solver --- */
 
 static double metres(const position_state *s)
 {
     return s->view.unit_metres > 0.0f ? (double)s->view.size * (double)s->view.unit_metres : ASSUMED_METRES;
 }
 
-/* What was painted, and a sphere around a joint, on the skin: 1 inside half its radius, then smoothly down to 0. */
+/* Painted softness, and a sphere around a joint: 1 inside half its radius, then smoothly down to 0. */
 static void paint_soft(position_state *s, const region_values *values, float *soft)
 {
     const sup_position_view *view = &s->view;
     int32_t joint = (int32_t)values->joint;
-    for (int32_t i = 0; i < view->pbd.row_count; i++) {
+    for (int32_t i = 0; i < view->pbd.slot_count; i++) {
         soft[i] = view->painted[SUP_POSITION_MAP_COUNT * (int64_t)i + SUP_POSITION_MAP_SOFT];
-        if (joint >= view->joint_count || !(view->pbd.share[i] > 0.0f)) continue;
+        if (joint >= view->joint_count || !(view->pbd.particle_volume[i] > 0.0f)) continue;
         double distance = sup_v3_distance(sup_v3_load(view->surface + 4 * (int64_t)i),
                                           sup_v3_load(view->joint_centre + 3 * (int64_t)joint));
         double t = 2.0 - 2.0 * distance / fmax(values->radius * (double)view->size, 1e-30);
@@ -298,7 +300,7 @@ static double step_seconds(const double *v)
 
 static sup_pbd_input solver_input(position_state *s, const double *v)
 {
-    static const int axes[] = {1, 2, 0}; /* the parameter's choices: y, z, x */
+    static const int axes[] = {1, 2, 0}; /* choices of the parameter: y, z, x */
     bool raw = v[SUP_POSITION_STIFFNESS_MODE] != 0.0;
     double size = metres(s);
     sup_pbd_input input = {.settings = {.raw = raw,
@@ -310,7 +312,7 @@ static sup_pbd_input solver_input(position_state *s, const double *v)
                                         .inertia = v[SUP_POSITION_DENSITY] * size * size,
                                         .regions = s->region_version},
                            .guide = at(s, s->at.guide[0]),
-                           .guide_before = at(s, s->at.guide[1]),
+                           .guide_previous = at(s, s->at.guide[1]),
                            .bone = at(s, s->at.bone),
                            .damping = (float)v[SUP_POSITION_DAMPING],
                            .iterations = (int32_t)v[SUP_POSITION_ITERATIONS]};
@@ -318,64 +320,67 @@ static sup_pbd_input solver_input(position_state *s, const double *v)
     return input;
 }
 
-/* Contact in a step from part t0 to part t1 of the frame. */
+/* Input of contact for a step from fraction t0 to t1 of the frame. */
 static void begin_contact(position_state *s, const sup_step_input *input, const sup_mat34 *joints, double t0, double t1)
 {
-    static const sup_meet_mode modes[] = {SUP_MEET_ON_DEMAND, SUP_MEET_OFF, SUP_MEET_ALWAYS}; /* the choices' order */
+    static const sup_collide_mode modes[] = {SUP_COLLIDE_ON_DEMAND, SUP_COLLIDE_OFF,
+                                             SUP_COLLIDE_ALWAYS}; /* order of the choices */
     const double *v = input->values;
-    sup_meet_input meet = {.mode = modes[(int)v[SUP_POSITION_CONTACT]],
-                           .planes = v[SUP_POSITION_PLANES] != 0.0,
-                           .still = s->still > 0,
-                           .calm = s->still >= STILL_CALM,
-                           .friction = (float)v[SUP_POSITION_FRICTION],
-                           .joints = joints,
-                           .origin = {s->origin[0], s->origin[1], s->origin[2]},
-                           .size = s->view.size,
-                           .rest = s->view.rest,
-                           .bone = at(s, s->at.bone),
-                           .before = sup_pbd_before(&s->view.pbd, at(s, s->at.pbd)),
-                           .iterations = (int32_t)v[SUP_POSITION_ITERATIONS]};
+    sup_collide_input collide = {.mode = modes[(int)v[SUP_POSITION_CONTACT]],
+                                 .planes = v[SUP_POSITION_PLANES] != 0.0,
+                                 .still = s->still > 0,
+                                 .no_new_contacts = s->still >= STILL_DAMPED,
+                                 .friction = (float)v[SUP_POSITION_FRICTION],
+                                 .joints = joints,
+                                 .origin = {s->origin[0], s->origin[1], s->origin[2]},
+                                 .size = s->view.size,
+                                 .rest = s->view.rest,
+                                 .bone = at(s, s->at.bone),
+                                 .previous = sup_pbd_previous(&s->view.pbd, at(s, s->at.pbd)),
+                                 .iterations = (int32_t)v[SUP_POSITION_ITERATIONS]};
     if (input->colliders != NULL) {
-        meet.solids = sup_colliders_between(input->colliders, t0, t1, sup_v3(s->origin[0], s->origin[1], s->origin[2]));
-        meet.solid_count = input->colliders->count;
-        meet.generation = input->colliders->generation;
+        collide.solids =
+            sup_colliders_between(input->colliders, t0, t1, sup_v3(s->origin[0], s->origin[1], s->origin[2]));
+        collide.solid_count = input->colliders->count;
+        collide.generation = input->colliders->generation;
     }
-    sup_meet_begin(&s->view.meet, at(s, s->at.meet), &meet);
+    sup_collide_begin(&s->view.collide, at(s, s->at.collide), &collide);
 }
 
 static void simulate(position_state *s, const sup_step_input *input, const sup_mat34 *joints, double t0, double t1)
 {
     blend_guide(s, input->context, joints);
-    note_start(s);
+    store_step_start(s);
     sup_pbd_input solver = solver_input(s, input->values);
-    solver.damping = fmaxf(solver.damping, calm_of(s));
+    solver.damping = fmaxf(solver.damping, rest_damping(s));
     begin_contact(s, input, joints, t0, t1);
-    solver.contact = sup_meet_solve;
-    solver.contact_user = at(s, s->at.meet);
-    s->flat = !sup_pbd_step(input->context, &s->view.pbd, at(s, s->at.pbd), &solver);
+    solver.contact = sup_collide_solve;
+    solver.contact_user = at(s, s->at.collide);
+    s->diverged = !sup_pbd_step(input->context, &s->view.pbd, at(s, s->at.pbd), &solver);
 }
 
-/* --- Where the solver's origin is --- */
+/* --- Origin of the solver --- */
 
-/* Where the joints' matrices take the middle of the first particle: near the body. */
-static sup_vec3d body_place(const position_state *s, const sup_mat34 *joints)
+/* Position near the body: the first particle, moved by its first joint. */
+static sup_vec3d body_position(const position_state *s, const sup_mat34 *joints)
 {
     const float *rest = s->view.rest;
     sup_affine first = sup_affine_from_float(joints[s->view.influence_joint[0]]);
     return sup_affine_point(first, sup_v3_load(rest));
 }
 
-static void shift_rows(float *rows, int32_t count, const float by[3])
+static void translate_positions(float *positions, int32_t count, const float by[3])
 {
     for (int64_t i = 0; i < count; i++)
         for (int c = 0; c < 3; c++)
-            rows[4 * i + c] += by[c];
+            positions[4 * i + c] += by[c];
 }
 
-/* Moves the origin to the body when that has gone far; everything keeps its place in the world. */
+/* Moves the origin to the body when it is far; world positions do not change. */
 static void follow_body(position_state *s, const sup_mat34 *joints)
 {
-    sup_vec3d body = body_place(s, joints), away = sup_v3_sub(body, sup_v3(s->origin[0], s->origin[1], s->origin[2]));
+    sup_vec3d body = body_position(s, joints),
+              away = sup_v3_sub(body, sup_v3(s->origin[0], s->origin[1], s->origin[2]));
     if (sup_v3_length(away) < FAR * (double)s->view.size) return;
     const double to[3] = {body.x, body.y, body.z};
     float by[3];
@@ -383,39 +388,39 @@ static void follow_body(position_state *s, const sup_mat34 *joints)
         by[c] = (float)((s->origin[c] - to[c]) / (double)s->view.size);
         s->origin[c] = to[c];
     }
-    int32_t rows = s->view.pbd.row_count;
-    shift_rows(sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), rows, by);
-    shift_rows(sup_pbd_before(&s->view.pbd, at(s, s->at.pbd)), rows, by);
-    shift_rows(at(s, s->at.start), rows, by);
+    int32_t slots = s->view.pbd.slot_count;
+    translate_positions(sup_pbd_positions(&s->view.pbd, at(s, s->at.pbd)), slots, by);
+    translate_positions(sup_pbd_previous(&s->view.pbd, at(s, s->at.pbd)), slots, by);
+    translate_positions(at(s, s->at.start), slots, by);
     for (int i = 0; i < 2; i++)
-        shift_rows(at(s, s->at.guide[i]), rows, by);
+        translate_positions(at(s, s->at.guide[i]), slots, by);
 }
 
 /* --- Frames --- */
 
-static void put_at_rest(position_state *s, const sup_step_input *input)
+static void settle(position_state *s, const sup_step_input *input)
 {
     sup_mat34 *now = at(s, s->at.joints[1]);
-    sup_vec3d body = body_place(s, now);
+    sup_vec3d body = body_position(s, now);
     s->origin[0] = body.x;
     s->origin[1] = body.y;
     s->origin[2] = body.z;
     memcpy(at(s, s->at.joints[0]), now, (size_t)s->view.joint_count * sizeof *now);
     blend_guide(s, input->context, now);
-    blend_guide(s, input->context, now); /* as it was before, too */
-    sup_pbd_place(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
+    blend_guide(s, input->context, now); /* also sets the previous guide */
+    sup_pbd_set_positions(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
     update_regions(s, input->values);
-    sup_meet_reset(&s->view.meet, at(s, s->at.meet));
+    sup_collide_reset(&s->view.collide, at(s, s->at.collide));
     s->still = s->quiet = 0;
     for (int32_t i = 0; i < SETTLE_STEPS; i++) {
         simulate(s, input, now, 1.0, 1.0);
         sup_pbd_stop(&s->view.pbd, at(s, s->at.pbd));
     }
-    note_start(s);
+    store_step_start(s);
     s->ahead = 0.0;
 }
 
-/* The input of the layer below, with parameters of its own. */
+/* Input of linear blending with its own parameters. */
 static sup_step_input linear_input(const sup_step_input *input)
 {
     static const double values[SUP_SKIN_PARAM_COUNT] = {0.0};
@@ -424,9 +429,10 @@ static sup_step_input linear_input(const sup_step_input *input)
     return linear;
 }
 
-static void take_joints(position_state *s, const sup_pose *pose)
+static void compute_joints(position_state *s, const sup_pose *pose)
 {
-    sup_timestep_joints(pose->world, NULL, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind, at(s, s->at.joints[1]));
+    sup_timestep_joints(pose->world, NULL, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind,
+                        at(s, s->at.joints[1]));
 }
 
 sup_result sup_position_reset(const sup_step_input *input, void *state)
@@ -437,15 +443,15 @@ sup_result sup_position_reset(const sup_step_input *input, void *state)
     s->region_version = 0;
     if (!s->opened)
         memcpy(at(s, s->at.painted), s->view.painted,
-               (size_t)s->view.pbd.row_count * SUP_POSITION_MAP_COUNT * sizeof(float));
-    s->view.painted = at(s, s->at.painted); /* the instance's own from here on */
+               (size_t)s->view.pbd.slot_count * SUP_POSITION_MAP_COUNT * sizeof(float));
+    s->view.painted = at(s, s->at.painted); /* from here on the copy of the instance */
     s->opened = true;
     sup_step_input linear = linear_input(input);
     result = sup_method_linear.reset(&linear, at(s, s->at.linear));
     if (result != SUP_OK) return result;
-    sup_pbd_start(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
-    take_joints(s, input->pose);
-    put_at_rest(s, input);
+    sup_pbd_init(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
+    compute_joints(s, input->pose);
+    settle(s, input);
     return SUP_OK;
 }
 
@@ -453,54 +459,55 @@ sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, 
 {
     position_state *s = state;
     float *painted = at(s, s->at.painted);
-    int64_t rows = s->view.pbd.row_count, count = rows * SUP_POSITION_MAP_COUNT;
+    int64_t slots = s->view.pbd.slot_count, count = slots * SUP_POSITION_MAP_COUNT;
     const float *bound = sup_model_array(model, "position.painted", SUP_ARRAY_FLOAT, count);
     SUP_UNUSED(error);
-    if (values != NULL) sup_position_paint_rows(rows, s->view.paint_vertex, s->view.paint_weight, map, values, painted);
+    if (values != NULL)
+        sup_position_paint_particles(slots, s->view.paint_vertex, s->view.paint_weight, map, values, painted);
     for (int64_t i = map; values == NULL && i < count; i += SUP_POSITION_MAP_COUNT)
         painted[i] = bound[i];
     s->repainted = true;
     return SUP_OK;
 }
 
-/* Steps until the frame's time is reached. */
+/* Runs timesteps until the time of the frame is reached. */
 static void advance(position_state *s, const sup_step_input *input)
 {
-    sup_mat34 *before = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]), *between = at(s, s->at.joints[2]);
+    sup_mat34 *previous = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]), *between = at(s, s->at.joints[2]);
     sup_timestep frame =
         sup_timestep_advance(&s->ahead, (double)input->dt, step_seconds(input->values), SUP_TIMESTEP_AHEAD);
-    take_joints(s, input->pose);
-    if (sup_timestep_teleported(s->view.joint_count, before, now, frame.count, s->view.size)) {
-        put_at_rest(s, input);
+    compute_joints(s, input->pose);
+    if (sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size)) {
+        settle(s, input);
         return;
     }
     follow_body(s, now);
     update_regions(s, input->values);
-    bool still = stands(s, input);
+    bool still = is_unchanged(s, input);
     for (int32_t i = 1; i <= frame.count; i++) {
-        if (rests(s, still)) {
-            sleep_on(s);
+        if (update_sleep(s, still)) {
+            stop_particles(s);
             continue;
         }
         double begin = sup_timestep_fraction(&frame, i - 1), end = sup_timestep_fraction(&frame, i);
         for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] = i == frame.count ? now[j] : sup_timestep_between(before[j], now[j], end);
+            between[j] = i == frame.count ? now[j] : sup_timestep_between(previous[j], now[j], end);
         simulate(s, input, between, begin, end);
     }
-    memcpy(before, now, (size_t)s->view.joint_count * sizeof *now);
+    memcpy(previous, now, (size_t)s->view.joint_count * sizeof *now);
 }
 
-/* The guide of the frame's own pose, and the particles as far from it as between the last two steps: the skeleton is never
- * behind the frame, only the flesh's own motion is shown at the time between. */
-static void show_rows(position_state *s, const sup_context *context, double seconds)
+/* The guide of the pose of the frame, plus the deviation of the particles from it, interpolated between the last two
+ * steps: the skeleton is exact, only the secondary motion is interpolated. */
+static void interpolate_frame(position_state *s, const sup_context *context, double seconds)
 {
-    float t = (float)(s->ahead / seconds), *shown = at(s, s->at.shown[0]), *frame = at(s, s->at.shown[1]);
-    const float *rows = sup_pbd_rows(&s->view.pbd, at(s, s->at.pbd)), *guide = at(s, s->at.guide[0]);
-    const float *rows_before = at(s, s->at.start), *guide_before = at(s, s->at.guide[1]);
+    float t = (float)(s->ahead / seconds), *output = at(s, s->at.output[0]), *frame = at(s, s->at.output[1]);
+    const float *positions = sup_pbd_positions(&s->view.pbd, at(s, s->at.pbd)), *guide = at(s, s->at.guide[0]);
+    const float *positions_previous = at(s, s->at.start), *guide_previous = at(s, s->at.guide[1]);
     blend_to(s, context, at(s, s->at.joints[0]), frame);
-    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.row_count; i++) {
-        float own = rows[i] - guide[i], own_before = rows_before[i] - guide_before[i];
-        shown[i] = frame[i] + own + t * (own_before - own);
+    for (int64_t i = 0; i < 4 * (int64_t)s->view.pbd.slot_count; i++) {
+        float deviation = positions[i] - guide[i], deviation_previous = positions_previous[i] - guide_previous[i];
+        output[i] = frame[i] + deviation + t * (deviation_previous - deviation);
     }
 }
 
@@ -508,27 +515,28 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
 {
     position_state *s = state;
     sup_step_input linear = linear_input(input);
-    sup_result result = sup_method_linear.step(&linear, at(s, s->at.linear), out); /* refuses poses out of range */
+    sup_result result = sup_method_linear.step(&linear, at(s, s->at.linear), out); /* fails for poses out of range */
     if (result != SUP_OK) return result;
     advance(s, input);
-    if (s->flat) return SUP_OK;
-    show_rows(s, input->context, step_seconds(input->values));
-    sup_carry_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
-    sup_carry_apply(input->context, &s->view.carry, at(s, s->at.shown[0]), at(s, s->at.shown[1]), &space,
-                    at(s, s->at.carry), out);
-    sup_fill_apply(&s->view.fill, s->view.size, at(s, s->at.fill), out);
-    sup_meet_press(&s->view.meet, at(s, s->at.meet), input->context, at(s, s->at.joints[0]), s->origin, out);
+    if (s->diverged) return SUP_OK;
+    interpolate_frame(s, input->context, step_seconds(input->values));
+    sup_position_embed_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
+    sup_position_embed_apply(input->context, &s->view.embed, at(s, s->at.output[0]), at(s, s->at.output[1]), &space,
+                             at(s, s->at.embed), out);
+    sup_volume_correction_apply(&s->view.correction, s->view.size, at(s, s->at.correction), out);
+    sup_collide_project_skin(&s->view.collide, at(s, s->at.collide), input->context, at(s, s->at.joints[0]), s->origin,
+                             out);
     return SUP_OK;
 }
 
-/* Tets between particles that only follow their bone are no constraints, and are left out. */
+/* Tets between kinematic particles are not constraints and are not included. */
 void sup_position_inner(const sup_model *model, void *state, sup_inner *inner)
 {
     SUP_UNUSED(model);
     position_state *s = state;
     const sup_pbd *pbd = &s->view.pbd;
-    const float *rows = at(s, s->at.shown[0]);
-    inner->point_count = pbd->row_count;
+    const float *positions = at(s, s->at.output[0]);
+    inner->point_count = pbd->slot_count;
     inner->bone_count = 0;
     inner->tet_count = 0;
     for (int64_t i = 0; i < (int64_t)pbd->volume_batches * SUP_PBD_LANES; i++) {
@@ -541,5 +549,5 @@ void sup_position_inner(const sup_model *model, void *state, sup_inner *inner)
     }
     for (int64_t i = 0; inner->points != NULL && i < inner->point_count; i++)
         for (int k = 0; k < 3; k++)
-            inner->points[3 * i + k] = (float)(s->origin[k] + (double)s->view.size * (double)rows[4 * i + k]);
+            inner->points[3 * i + k] = (float)(s->origin[k] + (double)s->view.size * (double)positions[4 * i + k]);
 }

@@ -6,9 +6,9 @@
 #include "skin/simulated_surface.h"
 #include "volume/tetmesh.h"
 
-/* [vertex_count of the mesh * SUP_POSITION_INFLUENCES] each, largest first; rows sum to 1. Particles of the mesh's surface
- * take the weights of the nearest point of the skin; inside they are harmonic: smooth, and nowhere more than around.
- * `skin` is the tree over surface->coarse_triangles. */
+/* joints, weights: [vertex_count of the mesh * SUP_POSITION_INFLUENCES], largest first, sum 1 per particle. Surface
+ * particles get the weights of the nearest skin point; interior weights are harmonic: smooth, without interior maxima.
+ * `skin` is the tree of surface->coarse_triangles. */
 sup_result sup_position_weights(const sup_context *context, const sup_simulated_surface *surface, const sup_bvh *skin,
                                 int32_t joint_count, const sup_tetmesh *mesh, int32_t *joints, float *weights,
                                 sup_error *error);

@@ -3,8 +3,8 @@
 
 #include "math/vec3.h"
 
-/* Area that a closed skin may miss, of all of it; and the most volume, of all of it, that is put back. */
-static const double OPEN = 1e-3, MOST = 0.03;
+/* Tolerated relative area defect of a closed skin; and the maximum correction relative to the volume. */
+static const double MAX_DEFECT = 1e-3, MAX_FRACTION = 0.03;
 
 static sup_vec3d skin_at(const sup_rig *rig, int32_t v)
 {
@@ -19,12 +19,12 @@ static double closed_volume(const sup_rig *rig)
     for (int64_t t = 0; t < rig->skin_triangle_count; t++) {
         const int32_t *c = rig->skin_triangles + 3 * t;
         sup_vec3d p = skin_at(rig, c[0]), q = skin_at(rig, c[1]), r = skin_at(rig, c[2]);
-        sup_vec3d across = sup_v3_cross(sup_v3_sub(q, p), sup_v3_sub(r, p));
-        missing = sup_v3_add(missing, across);
-        area += sup_v3_length(across);
+        sup_vec3d cross = sup_v3_cross(sup_v3_sub(q, p), sup_v3_sub(r, p));
+        missing = sup_v3_add(missing, cross);
+        area += sup_v3_length(cross);
         volume += sup_v3_dot(p, sup_v3_cross(q, r)) / 6.0;
     }
-    return sup_v3_length(missing) < OPEN * area && volume > 0.0 ? volume / (size * size * size) : 0.0;
+    return sup_v3_length(missing) < MAX_DEFECT * area && volume > 0.0 ? volume / (size * size * size) : 0.0;
 }
 
 static void *add(sup_model_builder *builder, const char *prefix, const char *name, sup_array_type type, int64_t count)
@@ -34,7 +34,8 @@ static void *add(sup_model_builder *builder, const char *prefix, const char *nam
     return sup_model_add(builder, full, type, count);
 }
 
-sup_result sup_fill_bind(const sup_rig *rig, sup_model_builder *builder, const char *prefix, sup_error *error)
+sup_result sup_volume_correction_bind(const sup_rig *rig, sup_model_builder *builder, const char *prefix,
+                                      sup_error *error)
 {
     double volume = rig->character->morph_count == 0 ? closed_volume(rig) : 0.0;
     int64_t triangles = volume > 0.0 ? rig->skin_triangle_count : 0, skin = volume > 0.0 ? rig->skin_vertex_count : 0;
@@ -43,7 +44,7 @@ sup_result sup_fill_bind(const sup_rig *rig, sup_model_builder *builder, const c
     int32_t *skin_of = add(builder, prefix, "skin_of", SUP_ARRAY_INT32, rig->vertex_count);
     float *stored = add(builder, prefix, "volume", SUP_ARRAY_FLOAT, 1);
     if (triangle == NULL || source == NULL || skin_of == NULL || stored == NULL)
-        return sup_fail_memory(error, "the skin's volume");
+        return sup_fail_memory(error, "the volume of the skin");
     memcpy(triangle, rig->skin_triangles, (size_t)(3 * triangles) * sizeof *triangle);
     memcpy(source, rig->skin_to_vertex, (size_t)skin * sizeof *source);
     for (int32_t v = 0; v < rig->vertex_count; v++)
@@ -62,36 +63,38 @@ static const int32_t *get(const sup_model *model, const char *prefix, const char
     return sup_model_array(model, full, SUP_ARRAY_INT32, all);
 }
 
-static bool in_range(const int32_t *values, int64_t count, int32_t least, int32_t end)
+static bool in_range(const int32_t *values, int64_t count, int32_t minimum, int32_t end)
 {
     for (int64_t i = 0; i < count; i++)
-        if (values[i] < least || values[i] >= end) return false;
+        if (values[i] < minimum || values[i] >= end) return false;
     return true;
 }
 
-sup_result sup_fill_open(const sup_model *model, const char *prefix, sup_fill *fill, sup_error *error)
+sup_result sup_volume_correction_open(const sup_model *model, const char *prefix, sup_volume_correction *correction,
+                                      sup_error *error)
 {
     char full[64];
     sup_format(full, sizeof full, "%s.volume", prefix);
     const float *volume = sup_model_array(model, full, SUP_ARRAY_FLOAT, 1);
-    fill->triangle = get(model, prefix, "triangle", &fill->triangle_count, 3);
-    fill->source = get(model, prefix, "source", &fill->skin_count, 1);
-    fill->skin_of = get(model, prefix, "skin_of", &fill->vertex_count, 1);
-    bool ok = volume != NULL && fill->triangle != NULL && fill->source != NULL && fill->skin_of != NULL &&
-              fill->vertex_count == sup_model_vertex_count(model) && volume[0] >= 0.0f && volume[0] < 1e18f &&
-              in_range(fill->triangle, 3 * (int64_t)fill->triangle_count, 0, fill->skin_count) &&
-              in_range(fill->source, fill->skin_count, 0, fill->vertex_count) &&
-              in_range(fill->skin_of, fill->vertex_count, -1, fill->skin_count);
-    fill->volume = ok ? volume[0] : 0.0f;
+    correction->triangle = get(model, prefix, "triangle", &correction->triangle_count, 3);
+    correction->source = get(model, prefix, "source", &correction->skin_count, 1);
+    correction->skin_of = get(model, prefix, "skin_of", &correction->vertex_count, 1);
+    bool ok = volume != NULL && correction->triangle != NULL && correction->source != NULL &&
+              correction->skin_of != NULL && correction->vertex_count == sup_model_vertex_count(model) &&
+              volume[0] >= 0.0f && volume[0] < 1e18f &&
+              in_range(correction->triangle, 3 * (int64_t)correction->triangle_count, 0, correction->skin_count) &&
+              in_range(correction->source, correction->skin_count, 0, correction->vertex_count) &&
+              in_range(correction->skin_of, correction->vertex_count, -1, correction->skin_count);
+    correction->volume = ok ? volume[0] : 0.0f;
     return ok ? SUP_OK
               : sup_fail(error, SUP_ERROR_FORMAT, "position.model", "",
-                         "The model is damaged: its skin's volume does not fit. Bind it again.");
+                         "The model is damaged: the volume of its skin is inconsistent. Bind it again.");
 }
 
-/* Eight floats a skin vertex: its place, and how the volume grows with it. */
-size_t sup_fill_scratch(const sup_fill *fill)
+/* Eight floats per skin vertex: position, and gradient of the volume. */
+size_t sup_volume_correction_scratch(const sup_volume_correction *correction)
 {
-    return ((size_t)fill->skin_count * 8 * sizeof(float) + 63) / 64 * 64;
+    return ((size_t)correction->skin_count * 8 * sizeof(float) + 63) / 64 * 64;
 }
 
 static float *position_of(const sup_skin_out *out, int32_t v)
@@ -99,14 +102,14 @@ static float *position_of(const sup_skin_out *out, int32_t v)
     return (float *)(void *)((unsigned char *)out->positions + (size_t)v * out->position_stride);
 }
 
-/* Six times the volume, and six times its gradient in each vertex: eq. 4.4 with the first corner in the origin. */
-static double measure_volume(const sup_fill *fill, float *work)
+/* Six times the volume, and six times its gradient per vertex: eq. 4.4 with the first corner at the origin. */
+static double measure_volume(const sup_volume_correction *correction, float *work)
 {
     double sum = 0.0;
-    for (int64_t t = 0; t < fill->triangle_count; t++) {
+    for (int64_t t = 0; t < correction->triangle_count; t++) {
         float *p[3], cross[3][3];
         for (int k = 0; k < 3; k++)
-            p[k] = work + 8 * (int64_t)fill->triangle[3 * t + k];
+            p[k] = work + 8 * (int64_t)correction->triangle[3 * t + k];
         for (int k = 0; k < 3; k++) {
             const float *a = p[(k + 1) % 3], *b = p[(k + 2) % 3];
             cross[k][0] = a[1] * b[2] - a[2] * b[1];
@@ -121,32 +124,33 @@ static double measure_volume(const sup_fill *fill, float *work)
     return sum;
 }
 
-void sup_fill_apply(const sup_fill *fill, float size, void *scratch, const sup_skin_out *out)
+void sup_volume_correction_apply(const sup_volume_correction *correction, float size, void *scratch,
+                                 const sup_skin_out *out)
 {
-    if (fill->triangle_count == 0 || out->positions == NULL) return;
+    if (correction->triangle_count == 0 || out->positions == NULL) return;
     float *work = scratch, scale = 1.0f / size;
-    const float *first = position_of(out, fill->source[0]);
+    const float *first = position_of(out, correction->source[0]);
     const float origin[3] = {first[0], first[1], first[2]};
-    for (int32_t i = 0; i < fill->skin_count; i++) {
-        const float *p = position_of(out, fill->source[i]);
+    for (int32_t i = 0; i < correction->skin_count; i++) {
+        const float *p = position_of(out, correction->source[i]);
         for (int c = 0; c < 4; c++) {
             work[8 * (int64_t)i + c] = c < 3 ? (p[c] - origin[c]) * scale : 0.0f;
             work[8 * (int64_t)i + 4 + c] = 0.0f;
         }
     }
-    double volume = measure_volume(fill, work) / 6.0, area = 0.0, rest = (double)fill->volume;
-    for (int32_t i = 0; i < fill->skin_count; i++) {
+    double volume = measure_volume(correction, work) / 6.0, area = 0.0, rest = (double)correction->volume;
+    for (int32_t i = 0; i < correction->skin_count; i++) {
         float *g = work + 8 * (int64_t)i + 4, length = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
         area += (double)length / 6.0;
         for (int c = 0; c < 3; c++)
             g[c] = length > 0.0f ? g[c] / length : 0.0f;
     }
-    double missing = fmax(fmin(rest - volume, MOST * rest), -MOST * rest);
+    double missing = fmax(fmin(rest - volume, MAX_FRACTION * rest), -MAX_FRACTION * rest);
     float by = area > 0.0 && isfinite(missing) ? (float)(missing / area) * size : 0.0f;
-    for (int32_t v = 0; v < fill->vertex_count; v++) {
-        if (fill->skin_of[v] < 0) continue;
+    for (int32_t v = 0; v < correction->vertex_count; v++) {
+        if (correction->skin_of[v] < 0) continue;
         float *p = position_of(out, v);
-        const float *g = work + 8 * (int64_t)fill->skin_of[v] + 4;
+        const float *g = work + 8 * (int64_t)correction->skin_of[v] + 4;
         for (int c = 0; c < 3; c++)
             p[c] += by * g[c];
     }

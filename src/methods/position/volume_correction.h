@@ -1,9 +1,9 @@
-/* volume_correction.h (internal) - the volume of the shown skin, kept exactly.
+/* volume_correction.h (internal) - global volume correction of the render mesh.
  *
- * The tets keep theirs to what a dozen iterations reach, and the shown skin lies a little over them: together up to about
- * one part in a hundred is lost or won in the hardest bends. That is put back evenly: all of the skin goes out or in by
- * (V_rest - V) / area, a tenth of a millimetre or two on a human. Only for skins that are closed, and without morph targets,
- * which may change the volume as they like. */
+ * The tets preserve volume only to the accuracy of a dozen iterations, and the render mesh lies slightly above them:
+ * together up to about 1 % is lost or gained in extreme bends. The whole skin is offset along its normals by
+ * (V_rest - V) / area, 0.1 to 0.2 mm on a human. Only for closed skins without morph targets, which may change the
+ * volume. */
 #ifndef SUP_METHODS_POSITION_VOLUME_CORRECTION_H
 #define SUP_METHODS_POSITION_VOLUME_CORRECTION_H
 
@@ -11,18 +11,21 @@
 #include "supple/model.h"
 #include "supple/rig.h"
 
-typedef struct sup_fill {
-    int32_t vertex_count, skin_count, triangle_count; /* no triangles: nothing is done */
+typedef struct sup_volume_correction {
+    int32_t vertex_count, skin_count, triangle_count; /* no triangles: no correction */
     const int32_t *triangle;                          /* [triangle_count*3] skin vertices */
-    const int32_t *source;                            /* [skin_count] a shown vertex */
+    const int32_t *source;                            /* [skin_count] a render vertex */
     const int32_t *skin_of;                           /* [vertex_count] skin vertex, or -1 */
     float volume;                                     /* at rest, sizes cubed */
-} sup_fill;
+} sup_volume_correction;
 
-sup_result sup_fill_bind(const sup_rig *rig, sup_model_builder *builder, const char *prefix, sup_error *error);
-sup_result sup_fill_open(const sup_model *model, const char *prefix, sup_fill *fill, sup_error *error);
-/* Bytes that apply works in, a multiple of 64. */
-size_t sup_fill_scratch(const sup_fill *fill);
-void sup_fill_apply(const sup_fill *fill, float size, void *scratch, const sup_skin_out *out);
+sup_result sup_volume_correction_bind(const sup_rig *rig, sup_model_builder *builder, const char *prefix,
+                                      sup_error *error);
+sup_result sup_volume_correction_open(const sup_model *model, const char *prefix, sup_volume_correction *correction,
+                                      sup_error *error);
+/* Scratch size in bytes, a multiple of 64. */
+size_t sup_volume_correction_scratch(const sup_volume_correction *correction);
+void sup_volume_correction_apply(const sup_volume_correction *correction, float size, void *scratch,
+                                 const sup_skin_out *out);
 
 #endif

@@ -99,7 +99,8 @@ static sup_result bind_contact(binding *b, sup_error *error)
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
         float weight = b->paint.close[v];
         bool between = b->paint.between[v] || (weight > 0.0f && weight < 1.0f);
-        close[v] = (unsigned char)((between ? SUP_UNTANGLE_BETWEEN : 0) | (weight > 0.0f ? SUP_UNTANGLE_CARRIED : 0));
+        close[v] = (unsigned char)((between ? SUP_UNTANGLE_REST_SEVERAL_JOINTS : 0) |
+                                   (weight > 0.0f ? SUP_UNTANGLE_REST_ONE_JOINT : 0));
     }
     return sup_untangle_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
 }
@@ -112,13 +113,13 @@ static sup_result classify_vertices(binding *b, int32_t *place, sup_error *error
     int32_t *skin = sup_arena_alloc(&b->arena, (size_t)rig->skin_vertex_count, sizeof *skin);
     if (skin == NULL) return sup_fail_memory(error, "the render mesh");
     for (int32_t v = 0; v < rig->skin_vertex_count; v++)
-        skin[v] = SUP_UPSAMPLE_RIDES;
+        skin[v] = SUP_UPSAMPLE_FOLLOWS;
     for (int32_t v = 0; v < surface->fine_count; v++)
-        skin[surface->fine_source[v]] = SUP_UPSAMPLE_BETWEEN;
+        skin[surface->fine_source[v]] = SUP_UPSAMPLE_IN_TRIANGLE;
     for (int32_t v = 0; v < surface->middle_count; v++)
         skin[surface->fine_source[surface->middle_fine[v]]] = v;
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        place[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_LEFT_OUT;
+        place[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_SKIPPED;
     return SUP_OK;
 }
 
@@ -139,7 +140,7 @@ static sup_result bind_upsample(binding *b, sup_error *error)
                             .positions = rig->positions,
                             .normals = rig->normals,
                             .tangents = rig->tangents,
-                            .place = place};
+                            .surface_vertex = place};
     return sup_upsample_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_UPSAMPLE, NULL, error);
 }
 

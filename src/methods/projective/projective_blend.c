@@ -80,7 +80,7 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
         float factor = sup_velocity_limit(now + 4 * v, previous + 4 * v, blended, last, w->momentum,
                                           view->velocity_limit_length[i], relative);
         memcpy(last, blended, sizeof blended);
-        float cut = factor * view->system.mass[view->system.place[v]];
+        float cut = factor * view->system.mass[view->system.node[v]];
         for (int k = 0; k < 3; k++)
             force[3 * v + (size_t)k] = cut * relative[k];
     }

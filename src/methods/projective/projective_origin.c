@@ -54,8 +54,8 @@ void sup_projective_follow_root(sup_projective_state *s, const sup_pose *pose)
 
 static void move_clusters(const sup_projective_state *s, const sup_upsample_clusters *clusters, const sup_skin_out *out)
 {
-    for (int64_t i = 0; i < (int64_t)clusters->block_count * SUP_UPSAMPLE_CLUSTER; i++) {
-        int32_t v = clusters->row_vertex[i];
+    for (int64_t i = 0; i < (int64_t)clusters->cluster_count * SUP_UPSAMPLE_CLUSTER; i++) {
+        int32_t v = clusters->render_vertex[i];
         float *p = (float *)(void *)((unsigned char *)out->positions + (size_t)(v < 0 ? 0 : v) * out->position_stride);
         for (int k = 0; k < 3 && v >= 0; k++)
             p[k] += s->origin[k];
@@ -66,5 +66,5 @@ void sup_projective_move_to_world(const sup_projective_state *s, const sup_skin_
 {
     if (out->positions == NULL || (s->origin[0] == 0.0f && s->origin[1] == 0.0f && s->origin[2] == 0.0f)) return;
     move_clusters(s, &s->view.upsample.plain, out);
-    move_clusters(s, &s->view.upsample.riding, out);
+    move_clusters(s, &s->view.upsample.followers, out);
 }

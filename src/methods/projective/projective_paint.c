@@ -205,7 +205,8 @@ sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simu
                                       .between = sup_arena_alloc(arena, count, 1)};
     if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL || paint->between == NULL)
         return sup_fail_memory(error, "the painted regions");
-    sup_result result = sup_close_skin_share(input->context, input->rig, surface, paint->close, paint->between, error);
+    sup_result result =
+        sup_rest_contact_weights(input->context, input->rig, surface, paint->close, paint->between, error);
     if (result == SUP_OK) result = attach(input, surface, skeleton, tissue, paint, error);
     if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
     if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);

@@ -35,8 +35,8 @@ static sup_result find_offsets(const sup_projective_view *view, const sup_model 
     at->anchor_state = sup_layout_add(layout, 1, sup_anchors_state_size(&view->anchors));
     at->solver = sup_layout_add(layout, 1, sup_solver_state_size(system, sup_projective_max_contacts(view)));
     at->detect = sup_layout_add(layout, 1, sup_detect_state_size(&view->detect));
-    at->touch = sup_layout_add(layout, 1, sup_touch_state_size(system->skin_count));
-    at->touches = sup_layout_add(layout, skin, sizeof(sup_touch));
+    at->touch = sup_layout_add(layout, 1, sup_point_contact_state_size(system->skin_count));
+    at->touches = sup_layout_add(layout, skin, sizeof(sup_point_contact));
     at->contacts = sup_layout_add(layout, (size_t)sup_projective_max_contacts(view), sizeof(sup_contact));
     at->rest_damping = sup_layout_add(layout, (size_t)system->unknown_count, sizeof(sup_rest_damping_vertex));
     at->offset = sup_layout_add(layout, (size_t)view->untangle.vertex_count, three);

@@ -6,6 +6,7 @@
 #include "methods/projective/projective_state.h"
 
 #include "contact/collider_contact.h"
+#include "contact/contact_rules.h"
 #include "deform/instance_colliders.h"
 #include "methods/linear/linear.h"
 #include "methods/projective/projective_paint.h"
@@ -13,18 +14,12 @@
 #include "solver/rest_damping_kernel.h"
 #include "solver/solver.h"
 #include "untangle/offset_decay.h"
+#include "untangle/untangle_rules.h"
 
 enum {
     SETTLE_STEPS = 30,        /* steps without momentum after a reset, */
     SETTLE_CONTACT_STEPS = 20 /* and with contact after those */
 };
-/* Skin stays this far off colliders, and leaves a contact when it is that much farther; in mean edges of the skin. */
-static const float COLLIDER_GAP = 0.1f, COLLIDER_KEEP = 0.25f;
-/* Depth, in thicknesses of the tissue and an edge, to which a collider may penetrate the skin's position by linear
- * blending before its push is reduced, and at which it ends: skin is not pulled off bones that are inside a
- * collider. */
-static const double COLLIDER_DEEP = 2.0, COLLIDER_DEEPEST = 4.0;
-
 /* With layers under the skin: starts their vertices where linear blending of the skin puts them. `scratch`
  * [skin_count*3]. */
 static void reset_layers(sup_projective_state *s, const sup_mat34 *joints, float *scratch)
@@ -32,9 +27,9 @@ static void reset_layers(sup_projective_state *s, const sup_mat34 *joints, float
     const sup_system *system = &s->view.system;
     int32_t skin = system->skin_count, end = system->vertex_count > 2 * skin ? system->vertex_count : 0;
     for (int32_t i = skin; i < end; i++) {
-        sup_projective_blend_point(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->place[i],
+        sup_projective_blend_point(&s->view, joints, i % skin, system->rest + 4 * (size_t)system->node[i],
                                    scratch + 3 * (size_t)(i % skin));
-        if ((i + 1) % skin == 0) sup_solver_put(system, at(s, s->at.solver), i + 1 - skin, skin, scratch);
+        if ((i + 1) % skin == 0) sup_solver_set_positions(system, at(s, s->at.solver), i + 1 - skin, skin, scratch);
     }
 }
 
@@ -45,7 +40,7 @@ static void find_free_segments(sup_projective_state *s, const sup_context *conte
     float *blended = at(s, s->at.extrapolated);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         sup_projective_blend_vertex(&s->view, joints, v, blended + 4 * (size_t)v);
-    sup_detect_apart(context, &s->view.detect, at(s, s->at.detect), detect);
+    sup_detect_find_separated(context, &s->view.detect, at(s, s->at.detect), detect);
     sup_projective_extrapolate(s, context, joints);
 }
 
@@ -60,8 +55,8 @@ static int32_t detect_contacts(sup_projective_state *s, const sup_step_input *in
                                .skin_stride = 4,
                                .segment_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
-                               .anew = sup_rest_releases_pairs(s->rest_steps),
-                               .let_go = sup_rest_lets_skin_pass(s->rest_steps)};
+                               .end_stale = sup_rest_releases_pairs(s->rest_steps),
+                               .release_separated = sup_rest_lets_skin_pass(s->rest_steps)};
     if (sup_rest_releases_pairs(s->rest_steps)) find_free_segments(s, input->context, &detect);
     return sup_detect_step(input->context, &s->view.detect, at(s, s->at.detect), &detect, at(s, s->at.contacts));
 }
@@ -101,7 +96,7 @@ static sup_result put_at_rest(sup_projective_state *s, const sup_step_input *inp
         sup_projective_blend_vertex(&s->view, now, s->view.velocity_limit_vertex[i],
                                     (float *)at(s, s->at.blended) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
-    sup_touch_reset(s->view.system.skin_count, at(s, s->at.touch));
+    sup_point_contact_reset(s->view.system.skin_count, at(s, s->at.touch));
     sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver),
                                          sup_projective_max_contacts(&s->view), NULL, start, 0);
     reset_layers(s, now, start);
@@ -172,18 +167,18 @@ sup_result sup_projective_reset(const sup_step_input *input, void *state)
 
 /* Weight of the contact of a vertex with a collider: 1, or less where the collider penetrates the tissue to the
  * bone. */
-static float collider_strength(sup_projective_state *s, const sup_solid *solid, int32_t v)
+static float collider_strength(sup_projective_state *s, const sup_posed_collider *solid, int32_t v)
 {
     const sup_system *system = &s->view.system;
-    const float *skin = system->rest + 4 * (size_t)system->place[v],
-                *base = system->rest + 4 * (size_t)system->place[system->skin_count + v];
+    const float *skin = system->rest + 4 * (size_t)system->node[v],
+                *base = system->rest + 4 * (size_t)system->node[system->skin_count + v];
     double thickness = sup_v3_distance(sup_v3_load(skin), sup_v3_load(base)) + (double)s->view.detect.edge[0];
-    sup_solid_view view;
+    sup_collider_query view;
     float blended[3];
     sup_projective_blend_vertex(&s->view, at(s, s->at.joints[3]), v, blended);
-    if (!sup_solid_look(solid, sup_v3_load(blended), 0.0, &view)) return 1.0f;
+    if (!sup_collider_find_nearest(solid, sup_v3_load(blended), 0.0, &view)) return 1.0f;
     double deep = -view.height / thickness;
-    return (float)fmax(0.0, fmin(1.0, (COLLIDER_DEEPEST - deep) / (COLLIDER_DEEPEST - COLLIDER_DEEP)));
+    return sup_collider_hold(deep);
 }
 
 /* Contacts of the skin with colliders, from fraction t0 to t1 of the frame. */
@@ -191,23 +186,23 @@ static int32_t touch_colliders(sup_projective_state *s, const sup_step_input *in
                                sup_contact *rows)
 {
     float edge = s->view.detect.edge[0];
-    const sup_solid *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
-    sup_touch_input touch = {.solids = solids,
-                             .solid_count = input->colliders->count,
-                             .generation = input->colliders->generation,
-                             .points = at(s, s->at.extrapolated),
-                             .stride = 4,
-                             .point_count = s->view.system.skin_count,
-                             .gap = COLLIDER_GAP * edge,
-                             .keep = COLLIDER_KEEP * edge};
-    sup_touch *touches = at(s, s->at.touches);
-    int32_t count = sup_touch_find(input->context, &touch, at(s, s->at.touch), touches);
+    const sup_posed_collider *solids = sup_colliders_between(input->colliders, t0, t1, sup_v3_load(s->origin));
+    sup_point_contact_input touch = {.colliders = solids,
+                                     .collider_count = input->colliders->count,
+                                     .generation = input->colliders->generation,
+                                     .points = at(s, s->at.extrapolated),
+                                     .stride = 4,
+                                     .point_count = s->view.system.skin_count,
+                                     .gap = SUP_COLLIDER_GAP * edge,
+                                     .release = SUP_COLLIDER_RELEASE * edge};
+    sup_point_contact *touches = at(s, s->at.touches);
+    int32_t count = sup_point_contact_find(input->context, &touch, at(s, s->at.touch), touches);
     int32_t rows_found = 0;
     s->touch_count = count;
     for (int32_t i = 0; i < count; i++) {
-        const sup_solid *solid = &solids[touches[i].solid];
+        const sup_posed_collider *solid = &solids[touches[i].collider];
         float hold = collider_strength(s, solid, touches[i].vertex);
-        if (hold > 0.0f) rows[rows_found++] = sup_collider_row(solid, &touches[i], touch.gap, hold);
+        if (hold > 0.0f) rows[rows_found++] = sup_collider_contact(solid, &touches[i], touch.gap, hold);
     }
     return rows_found;
 }
@@ -359,19 +354,19 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
     bool keeps = sup_rest_keeps_offsets(s->rest_steps, s->rest_damping.fraction);
     memset(pinned, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
-        pinned[view->rigid_vertex[i]] = (view->untangle.close[view->rigid_vertex[i]] & SUP_UNTANGLE_CARRIED) == 0;
-    const sup_touch *touches = at(s, s->at.touches);
+        pinned[view->rigid_vertex[i]] =
+            (view->untangle.rest_contact[view->rigid_vertex[i]] & SUP_UNTANGLE_REST_ONE_JOINT) == 0;
+    const sup_point_contact *touches = at(s, s->at.touches);
     for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
         pinned[touches[i].vertex] = 1;
     sup_untangle_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
-                            .held = pinned,
-                            .rest = view->start_rest,
+                            .fixed = pinned,
+                            .coarse_rest = view->start_rest,
                             .gap = view->detect.gap,
                             .offset = at(s, s->at.offset),
-                            .keep = !s->untangled ? 0.0f
-                                    : keeps       ? 1.0f
-                                                  : sup_untangle_decay(input->dt),
-                            .look = s->rest_steps != SUP_REST_ASLEEP};
+                            .offset_fraction =
+                                sup_untangle_offset_fraction(s->untangled, keeps, sup_untangle_decay(input->dt)),
+                            .search = s->rest_steps != SUP_REST_ASLEEP};
     sup_untangle(input->context, &view->untangle, &def, at(s, s->at.untangle), out);
 }
 

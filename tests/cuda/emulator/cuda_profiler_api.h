@@ -1,4 +1,4 @@
-/* cuda_profiler_api.h (emulator) - there is nothing to profile. */
+/* cuda_profiler_api.h (emulator) - empty functions. */
 #ifndef SUP_EMULATED_PROFILER_H
 #define SUP_EMULATED_PROFILER_H
 

@@ -1,9 +1,10 @@
-/* cuda_runtime.h (emulator) - as much of CUDA as src/cuda uses, on a CPU, for tests where no GPU is.
+/* cuda_runtime.h (emulator) - the subset of CUDA that src/cuda uses, on a CPU, for tests without a GPU.
  *
- * Every thread of a block is a fibre of one thread of the CPU (emulator.cpp); blocks that wait for each other are threads. Barriers,
- * votes and shuffles are where fibres change. Slower than a GPU by a factor of thousands, but it sees what a GPU does not: threads that
- * wait for a barrier that others never reach, lanes that meet in different calls, results that depend on who came first
- * (emulated_order), and under a sanitizer every read beyond an array. Numbers are rounded as the CPU rounds: not the GPU's bits. */
+ * Every thread of a block is a fibre of one CPU thread (emulator.cpp); blocks that wait for each other are CPU
+ * threads. Fibres switch at barriers, votes and shuffles. Thousands of times slower than a GPU, but it detects what
+ * a GPU does not: threads that wait for a barrier that others never reach, lanes of a warp that wait at different
+ * calls, results that depend on the order of threads (emulated_order), and under a sanitizer every access beyond an
+ * array. Rounding is that of the CPU, not the GPU's bits. */
 #ifndef SUP_EMULATED_CUDA_H
 #define SUP_EMULATED_CUDA_H
 
@@ -107,7 +108,7 @@ struct dim3 {
     }
 };
 
-/* --- Where a thread is, and how it meets others --- */
+/* --- Thread indices and synchronisation --- */
 
 extern thread_local uint3 threadIdx, blockIdx;
 extern thread_local dim3 blockDim, gridDim;
@@ -115,21 +116,22 @@ extern thread_local dim3 blockDim, gridDim;
 namespace emulated
 {
 void *shared_memory();
-void wait_for_kernel();                      /* there is no other, but a thread that ends without it is a fault */
+void wait_for_kernel();                      /* no other kernel runs, but a thread must not end without this call */
 void begin_copy(void *to, const void *from); /* of 16 bytes */
 void end_group();
 void wait_groups(int but); /* all but the last */
-void store_word(void *to, unsigned long long low, unsigned long long high);
-void load_word(const void *from, unsigned long long &low, unsigned long long &high); /* others get their turn first */
+void store_message(void *to, unsigned long long low, unsigned long long high);
+/* Other threads run first. */
+void load_message_words(const void *from, unsigned long long &low, unsigned long long &high);
 
 int meet_block(int vote); /* the barrier of a block: whether any thread voted */
 
-/* Waits for the lanes of `mask` that have not ended; the last one does `all` for the operands of every lane, NULL where none
- * came. */
+/* Waits for the unfinished lanes of `mask`; the last one runs `all` on the operands of all lanes, NULL for missing
+ * ones. */
 typedef void (*together)(void *const operands[32], unsigned mask);
 void meet_warp(unsigned mask, together all, void *operands);
 
-/* A number of each lane, from where it takes one, and what it gets. */
+/* Value of each lane, source lane, and result. */
 struct exchange {
     uint64_t mine, got;
     int from;
@@ -218,7 +220,7 @@ static inline unsigned __reduce_max_sync(unsigned mask, unsigned value)
     return emulated::meet(mask, emulated::largest, value);
 }
 
-/* Of numbers with a sign: the same order, half the range further up. */
+/* Signed numbers: the same order, shifted by half of the range. */
 static inline int __reduce_min_sync(unsigned mask, int value)
 {
     return (int)(__reduce_min_sync(mask, (unsigned)value ^ 0x80000000u) ^ 0x80000000u);
@@ -249,7 +251,7 @@ template <typename V> static inline V __shfl_up_sync(unsigned mask, V value, int
     return emulated::take(mask, value, emulated::lane() - by);
 }
 
-/* --- Numbers --- */
+/* --- Arithmetic --- */
 
 template <typename To, typename From> static inline To emulated_bits(From from)
 {
@@ -458,7 +460,7 @@ cudaError_t cudaDeviceSynchronize();
 namespace emulated
 {
 cudaError_t allow_shared(const void *kernel, int bytes);
-[[noreturn]] void fail(const char *what); /* what a GPU would answer with a hang or with nonsense */
+[[noreturn]] void fail(const char *what); /* errors that on a GPU are a hang or undefined results */
 void run(dim3 grid, dim3 block, size_t shared, bool cooperative, const std::function<void()> &body);
 cudaError_t launch(const cudaLaunchConfig_t &config, const void *kernel, std::function<void()> body);
 } // namespace emulated

@@ -1,7 +1,7 @@
 /* emulator.cpp - threads of a GPU as fibres. See cuda_runtime.h.
  *
- * A block belongs to one worker, a thread of the CPU, and static shared memory to that thread. The worker gives every fibre its turn until it
- * waits or ends: lanes of a warp as long as one of them can go on, then the next warp. */
+ * A block runs on one worker, a CPU thread, which owns the block's static shared memory. The worker runs every
+ * fibre until it waits or ends: the lanes of a warp as long as one of them is ready, then the next warp. */
 #include "emulator.h"
 
 #include <emmintrin.h>
@@ -49,14 +49,14 @@ using emulated::fail;
 
 enum { WARP = 32, PATIENCE = 4 };
 #if defined(WITH_ADDRESS_SANITIZER)
-const size_t STACK = 512 * 1024; /* bytes of a fibre; pages that are never touched cost nothing */
+const size_t STACK = 512 * 1024; /* stack size of a fibre in bytes; untouched pages use no memory */
 #else
 const size_t STACK = 128 * 1024;
 #endif
 
 std::atomic<unsigned> the_order{0};
 
-/* The i-th of `count` things to come to its turn. */
+/* The i-th of `count` items in the current order. */
 unsigned turn_of(unsigned i, unsigned count, unsigned order, unsigned salt)
 {
     if (order == 0) return i;
@@ -76,23 +76,23 @@ struct fibre {
     void *stack_pointer;
     char *stack;
     uint3 thread;
-    emulated::together meets; /* what its warp does when all are there */
+    emulated::together meets; /* operation of its warp when all lanes have arrived */
     unsigned mask;
     void *operands;
-    bool waited; /* for the kernel before */
+    bool waited; /* for the previous kernel */
     std::vector<copy> copies;
-    std::vector<size_t> groups; /* where each ends in `copies` */
+    std::vector<size_t> groups; /* end of each in `copies` */
     void *fake_stack;
 };
 
-/* Lanes of a warp, each in one of these: can go on, looks for a word of another block again later, at the barrier of the block, at a call with
- * others of the warp, or ended. */
+/* State of a lane: ready, polling a message of another block, at the barrier of the block, at a warp operation, or
+ * finished. */
 struct warp {
     unsigned ready, paused, at_block, met, ended;
 };
 } // namespace
 
-/* Saves what a function must keep, and goes on where `to` was saved. */
+/* Saves the callee-saved registers, and resumes where `to` was saved. */
 extern "C" void emulated_switch(void **from, void *to);
 asm(".text\n"
     ".globl emulated_switch\n"
@@ -137,16 +137,16 @@ class worker
             munmap(f.stack, STACK);
     }
 
-    /* Blocks of a launch until none is left. */
+    /* Runs blocks of a launch until none is left. */
     void work(launch_job &job)
     {
         for (unsigned i; (i = job.next.fetch_add(1)) < job.blocks;)
             run_block(job, turn_of(i, job.blocks, job.order, 0));
     }
 
-    /* --- Called by the fibre whose turn it is --- */
+    /* --- Called by the running fibre --- */
 
-    /* Looks again when others had their turn. */
+    /* Polls again after others have run. */
     void pause()
     {
         warp &w = warps[warp_of(*current)];
@@ -206,7 +206,7 @@ class worker
     size_t own_size = 0;
     unsigned count = 0, alive = 0, waiting = 0, order = 0;
     bool any = false, voted = false;
-    bool went = false; /* some fibre did more than look again */
+    bool went = false; /* some fibre did more than poll */
     warp warps[WARP];
 
     static unsigned warp_of(const fibre &f)
@@ -219,7 +219,7 @@ class worker
         return 1u << f.thread.x % WARP;
     }
 
-    /* A sanitizer has to know whose stack it is. */
+    /* A sanitizer has to know the current stack. */
     static void departs(void **fake, const void *stack, size_t size)
     {
 #if defined(WITH_ADDRESS_SANITIZER)
@@ -238,7 +238,7 @@ class worker
 #endif
     }
 
-    /* The lane of a warp whose turn it is after lane `last`, or NULL. */
+    /* The next ready lane of a warp after lane `last`, or NULL. */
     fibre *next_lane(unsigned w, unsigned last)
     {
         const unsigned ready = warps[w].ready;
@@ -248,7 +248,7 @@ class worker
             const unsigned later = ready & ~(~0u >> (31 - last));
             lane = (unsigned)__builtin_ctz(later != 0 ? later : ready);
         } else {
-            const unsigned step = order == 1 ? 31 : 2 * (order % 16) + 1; /* odd: comes to all 32 */
+            const unsigned step = order == 1 ? 31 : 2 * (order % 16) + 1; /* odd: reaches all 32 */
             do
                 lane = (lane + step) % WARP;
             while ((ready >> lane & 1) == 0);
@@ -256,7 +256,7 @@ class worker
         return &fibres[w * WARP + lane];
     }
 
-    /* Goes on with another lane of the warp, or with the scheduler. */
+    /* Resumes another lane of the warp, or the scheduler. */
     void leave(bool for_good)
     {
         fibre &f = *current;
@@ -291,7 +291,7 @@ class worker
         }
     }
 
-    /* Those who met under a mask do what they came for, once all of its lanes that have not ended are there. */
+    /* Performs the operation of a mask once all of its unfinished lanes have arrived. */
     bool release_warp(unsigned number, unsigned mask)
     {
         warp &w = warps[number];
@@ -312,7 +312,7 @@ class worker
         return true;
     }
 
-    /* Others may have waited for a lane that has ended, and for it only. */
+    /* Others may have waited only for a lane that has finished. */
     void end_lane(const fibre &f)
     {
         warp &w = warps[warp_of(f)];
@@ -332,7 +332,7 @@ class worker
         }
         gridDim = job.grid, blockDim = job.block;
         blockIdx = {index % job.grid.x, index / job.grid.x % job.grid.y, index / job.grid.x / job.grid.y};
-        for (unsigned w = 0; w < WARP; w++) { /* lanes behind the last have ended */
+        for (unsigned w = 0; w < WARP; w++) { /* lanes beyond the last count as finished */
             const unsigned there = count >= (w + 1) * WARP ? ~0u : count <= w * WARP ? 0u : ~(~0u << count % WARP);
             warps[w] = {there, 0, 0, 0, ~there};
         }
@@ -342,8 +342,8 @@ class worker
             f.fake_stack = NULL;
             f.waited = false;
             void **top =
-                (void **)(f.stack + STACK - i % 61 * 192); /* or all would be in the same few lines of the cache */
-            *--top = NULL;                                 /* where the entry would go back to */
+                (void **)(f.stack + STACK - i % 61 * 192); /* otherwise all stacks would share a few cache lines */
+            *--top = NULL;                                 /* return address of the entry */
             *--top = (void *)fibre_begins;
             for (int k = 0; k < 6; k++)
                 *--top = NULL;
@@ -351,7 +351,7 @@ class worker
         }
     }
 
-    /* Every warp as far as it comes. Whether somebody still looks for a word. */
+    /* Runs every warp as far as possible. Returns whether a lane still polls. */
     bool sweep()
     {
         const unsigned all = (count + WARP - 1) / WARP;
@@ -376,7 +376,7 @@ class worker
         order = job.order;
         count = alive = job.block.x;
         waiting = 0, any = voted = false;
-        /* Its own size, so that a sanitizer sees its end; NaN, so that what nobody wrote shows. */
+        /* Exact size, so that a sanitizer detects overruns; NaN, so that uninitialised reads show. */
         shared_owner.reset(new char[job.shared + 16]);
         shared = shared_owner.get();
         shared += (16 - (uintptr_t)shared % 16) % 16;
@@ -388,7 +388,7 @@ class worker
             idle = went ? 0 : idle + 1;
             if (idle == 0 || alive == 0) continue;
             if (!looks) fail("threads of a block wait for others that never come");
-            if (idle < PATIENCE) /* another block has to come first */
+            if (idle < PATIENCE) /* another block has to run first */
                 sched_yield();
             else
                 std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -403,7 +403,7 @@ extern "C" void fibre_begins()
     mine->body();
 }
 
-/* Threads that stay between launches. */
+/* Worker threads that persist between launches. */
 class crew
 {
   public:
@@ -464,7 +464,7 @@ crew &the_crew()
 }
 } // namespace
 
-/* --- What kernels call --- */
+/* --- Called by kernels --- */
 
 thread_local uint3 threadIdx, blockIdx;
 thread_local dim3 blockDim, gridDim;
@@ -506,13 +506,13 @@ void wait_groups(int but)
         end -= copied;
 }
 
-/* Processors with AVX write and read 16 aligned bytes in one go. */
-void store_word(void *to, unsigned long long low, unsigned long long high)
+/* Processors with AVX store and load 16 aligned bytes atomically. */
+void store_message(void *to, unsigned long long low, unsigned long long high)
 {
     *(volatile __m128i *)to = _mm_set_epi64x((long long)high, (long long)low);
 }
 
-void load_word(const void *from, unsigned long long &low, unsigned long long &high)
+void load_message_words(const void *from, unsigned long long &low, unsigned long long &high)
 {
     mine->pause();
     const __m128i all = *(const volatile __m128i *)from;
@@ -568,7 +568,7 @@ void largest(void *const operands[32], unsigned)
         if (operands[i] != NULL) ((vote *)operands[i])->got = all;
 }
 
-/* Lanes with the same number. */
+/* Lanes with equal values. */
 void match(void *const operands[32], unsigned)
 {
     for (int i = 0; i < WARP; i++)
@@ -577,13 +577,13 @@ void match(void *const operands[32], unsigned)
                 ((vote *)operands[i])->got |= 1u << k;
 }
 
-/* What the tensor cores take of a number. */
+/* The bits of a number that the tensor cores use. */
 static double short_number(unsigned bits)
 {
     return (double)__uint_as_float(bits & 0xffffe000u);
 }
 
-/* Layouts as src/cuda/machine.cuh says. */
+/* Layouts as in src/cuda/machine.cuh. */
 void multiply_tiles(void *const operands[32], unsigned)
 {
     double a[16][8], b[8][8], sum[16][8];

@@ -1,4 +1,4 @@
-/* emulator.h - what tests can ask of the emulator beyond CUDA. */
+/* emulator.h - functions of the emulator for tests, beyond CUDA. */
 #ifndef SUP_EMULATOR_H
 #define SUP_EMULATOR_H
 
@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-/* In which order threads and blocks come to their turn from now on: 0 first to last, 1 last to first, others mixed. What a
- * program computes must not depend on it. */
+/* Order in which threads and blocks run from now on: 0 ascending, 1 descending, others shuffled. Results must not
+ * depend on it. */
 void emulated_order(unsigned order);
 
 #ifdef __cplusplus

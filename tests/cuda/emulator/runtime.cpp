@@ -1,4 +1,4 @@
-/* runtime.cpp (emulator) - the calls of the CUDA runtime: everything is done when a call is back, unless it is recorded. */
+/* runtime.cpp (emulator) - calls of the CUDA runtime: every call is synchronous, unless it is captured. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #include <cuda_runtime.h>
 
-enum { SHARED_LIMIT = 227 * 1024, SHARED_PLAIN = 48 * 1024 }; /* bytes of a block, and where nothing was said */
-enum { PROCESSORS = 32 };              /* an H200 has 132; blocks that wait for each other are as many threads */
+enum { SHARED_LIMIT = 227 * 1024, SHARED_PLAIN = 48 * 1024 }; /* maximum of a block in bytes, and default */
+enum { PROCESSORS = 32 };              /* an H200 has 132; blocks that wait for each other need as many threads */
 const size_t MEMORY = (size_t)3 << 30; /* bytes */
 
 static std::atomic<size_t> memory_used{0};
@@ -116,7 +116,7 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 {
     *memory = NULL;
     if (size > MEMORY - std::min<size_t>(MEMORY, memory_used)) return cudaErrorMemoryAllocation;
-    if (posix_memalign(memory, 256, size) != 0) return cudaErrorMemoryAllocation; /* no byte more, for sanitizers */
+    if (posix_memalign(memory, 256, size) != 0) return cudaErrorMemoryAllocation; /* exact size, for sanitizers */
     memory_used += malloc_usable_size(*memory);
     return cudaSuccess;
 }

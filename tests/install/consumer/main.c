@@ -1,4 +1,4 @@
-/* main.c - a stranger's program: skins a built-in character and writes it. */
+/* main.c - a consumer program: skins a built-in character and writes it. */
 #include <supple/supple.h>
 
 #include <stdio.h>

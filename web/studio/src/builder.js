@@ -1,39 +1,53 @@
-// builder.js - a skeleton for a mesh without bones. A click sends a ray through the mesh, and the joint lands half way
-// between where it enters and where it leaves: in the middle of the limb. The new joint hangs on the chosen one.
-import { BufferAttribute, BufferGeometry, LineBasicMaterial, LineSegments, Points, PointsMaterial, Raycaster, Vector2, Vector3 } from 'three';
-import { History } from './history.js';
-import { button, element, heading, labelled, select } from './panel.js';
+// builder.js - skeleton builder for a mesh without bones. A click casts a ray through the mesh and places a joint
+// midway between entry and exit: at the center of the limb. The new joint is a child of the selected one.
+import {
+  BufferAttribute,
+  BufferGeometry,
+  LineBasicMaterial,
+  LineSegments,
+  Points,
+  PointsMaterial,
+  Raycaster,
+  Vector2,
+  Vector3
+} from 'three';
+
+import {History} from './history.js';
+import {button, element, heading, labelled, select} from './panel.js';
 
 export class Builder {
-  constructor(stage, view, onUse, say) {
-    Object.assign(this, { stage, view, onUse, say });
-    this.joints = []; // { name, place: [x, y, z], parent }
+  constructor(viewport, view, onUse, showMessage) {
+    Object.assign(this, { viewport, view, onUse, showMessage });
+    this.joints = []; // { name, position: [x, y, z], parent }
     this.chosen = -1;
     this.history = new History(() => JSON.stringify({ joints: this.joints, chosen: this.chosen }), (text) => {
       Object.assign(this, JSON.parse(text));
       this.#changed();
     });
-    this.dots = new Points(new BufferGeometry(), new PointsMaterial({ vertexColors: true, size: 11, sizeAttenuation: false, depthTest: false, transparent: true }));
-    this.lines = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ color: 0x0a62c4, depthTest: false, transparent: true }));
+    this.dots = new Points(new BufferGeometry(),
+      new PointsMaterial(
+        { vertexColors: true, size: 11, sizeAttenuation: false, depthTest: false, transparent: true }));
+    this.lines = new LineSegments(
+      new BufferGeometry(), new LineBasicMaterial({ color: 0x0a62c4, depthTest: false, transparent: true }));
     for (const object of [this.dots, this.lines]) Object.assign(object, { renderOrder: 2, frustumCulled: false });
     view.group.add(this.dots, this.lines);
     view.material.transparent = true;
     view.material.opacity = 0.75;
     this.listen = { down: (e) => this.#down(e), move: (e) => this.#move(e), up: (e) => this.#up(e) };
-    const { canvas } = stage;
+    const { canvas } = viewport;
     canvas.addEventListener('pointerdown', this.listen.down);
     canvas.addEventListener('pointermove', this.listen.move);
     canvas.addEventListener('pointerup', this.listen.up);
   }
 
   dispose() {
-    const { canvas } = this.stage;
+    const { canvas } = this.viewport;
     canvas.removeEventListener('pointerdown', this.listen.down);
     canvas.removeEventListener('pointermove', this.listen.move);
     canvas.removeEventListener('pointerup', this.listen.up);
   }
 
-  // What the panel shows.
+  // Panel controls.
   controls() {
     const name = element('input', { value: this.joints[this.chosen]?.name ?? '', disabled: this.chosen < 0 });
     name.addEventListener('change', () => this.rename(name.value));
@@ -47,15 +61,17 @@ export class Builder {
     }));
     return [
       heading('Skeleton builder'),
-      element('p', {}, 'Click on the mesh to place a joint in the middle of the limb; it hangs on the chosen one. Drag a joint to move it, or use the arrow keys, Page Up and Page Down.'),
+      element('p', {},
+        'Click on the mesh to place a joint at the center of the limb, as a child of the selected joint. ' +
+          'Drag a joint to move it, or use the arrow keys, Page Up and Page Down.'),
       labelled('Name', name),
       ...this.#parentControl(),
-      button('Add joint', () => this.addBeside(), 'Beside the chosen joint: for the keyboard'),
-      button('Into the middle', () => this.centre(), 'Of the limb, as seen from here'),
+      button('Add joint', () => this.addBeside(), 'Near the selected joint, without the pointer'),
+      button('Center in limb', () => this.center(), 'Along the view direction'),
       button('Mirror left and right', () => this.mirror()),
       button('Delete', () => this.remove(), 'Delete'),
       button('Save .skel', () => this.onUse('save', this.text())),
-      button('Save rigged GLB', () => this.onUse('rigged', this.text()), 'With the weights of bone heat'),
+      button('Save rigged GLB', () => this.onUse('rigged', this.text()), 'With bone colorMode weights'),
       button('Use this skeleton', () => this.onUse('use', this.text())),
       this.list,
     ];
@@ -63,48 +79,54 @@ export class Builder {
 
   #parentControl() {
     if (this.chosen < 0) return [];
-    const { parent } = this.joints[this.chosen], allowed = this.joints.filter((_, i) => !this.#hangsOn(i, this.chosen));
+    const { parent } = this.joints[this.chosen],
+                   allowed = this.joints.filter((_, i) => !this.#isDescendant(i, this.chosen));
     const names = ['root', ...allowed.map((joint) => joint.name)];
-    return [labelled('Hangs on', select(names, parent < 0 ? 'root' : this.joints[parent].name, (name) => {
-      this.#remember();
+    return [labelled('Parent', select(names, parent < 0 ? 'root' : this.joints[parent].name, (name) => {
+      this.#mark();
       this.joints[this.chosen].parent = this.joints.findIndex((joint) => joint.name === name);
       this.#changed();
     }))];
   }
 
-  #hangsOn(joint, above) {
+  #isDescendant(joint, above) {
     for (let i = joint; i >= 0; i = this.joints[i].parent) if (i === above) return true;
     return false;
   }
 
-  // Without a pointer: a new joint beside the chosen one, or in the middle of the mesh.
+  // Adds a joint near the selected one, or at the center of the mesh (keyboard controls).
   addBeside() {
-    const size = this.#size(), { center } = this.view.mesh.geometry.boundingSphere, from = this.joints[this.chosen]?.place ?? center.toArray();
+    const size = this.#size(), { center } = this.view.mesh.geometry.boundingSphere,
+          from = this.joints[this.chosen]?.position ?? center.toArray();
     this.add([from[0], from[1] + (this.chosen < 0 ? 0 : 0.15 * size), from[2]]);
   }
 
-  // Moves the chosen joint by parts of the mesh's size along the camera's axes: sideways, up, towards the eye.
+  // Moves the selected joint by a fraction of the mesh size along the camera axes: sideways, up, towards the camera.
   move(sideways, up, near) {
     if (this.chosen < 0) return;
-    this.#remember();
-    const step = new Vector3(sideways, up, near).multiplyScalar(0.01 * this.#size()).applyQuaternion(this.stage.camera.quaternion), joint = this.joints[this.chosen];
-    joint.place = step.add(new Vector3(...joint.place)).toArray();
+    this.#mark();
+    const step = new Vector3(sideways, up, near)
+                   .multiplyScalar(0.01 * this.#size())
+                   .applyQuaternion(this.viewport.camera.quaternion),
+          joint = this.joints[this.chosen];
+    joint.position = step.add(new Vector3(...joint.position)).toArray();
     this.#changed();
   }
 
-  // The chosen joint goes half way between where the line of sight enters the mesh and where it leaves it.
-  centre() {
+  // Moves the selected joint midway between entry and exit of its line of sight.
+  center() {
     if (this.chosen < 0) return;
-    const joint = this.joints[this.chosen], p = new Vector3(...joint.place).project(this.stage.camera), middle = this.#middle(p.x, p.y);
-    if (!middle) return this.say('There is no mesh behind or before this joint.', false);
-    this.#remember();
-    joint.place = middle;
+    const joint = this.joints[this.chosen], p = new Vector3(...joint.position).project(this.viewport.camera),
+          middle = this.#middle(p.x, p.y);
+    if (!middle) return this.showMessage('The line of sight through this joint does not hit the mesh.', false);
+    this.#mark();
+    joint.position = middle;
     this.#changed();
   }
 
-  add(place) {
-    this.#remember();
-    this.joints.push({ name: `joint_${this.joints.length + 1}`, place, parent: this.chosen });
+  add(position) {
+    this.#mark();
+    this.joints.push({ name: `joint_${this.joints.length + 1}`, position, parent: this.chosen });
     this.choose(this.joints.length - 1);
   }
 
@@ -116,37 +138,42 @@ export class Builder {
   rename(name) {
     const plain = name.trim().replace(/\s+/g, '_');
     if (plain === '' || plain === 'root' || this.joints.some((j, i) => j.name === plain && i !== this.chosen))
-      return this.say(`A joint needs a name of its own, and not "root": "${name}" cannot be used.`, true);
-    this.#remember();
+      return this.showMessage(`"${name}" cannot be used: joint names must be unique and not "root".`, true);
+    this.#mark();
     this.joints[this.chosen].name = plain;
     this.#changed();
   }
 
-  // Children of a deleted joint hang on its parent.
+  // Children of a deleted joint become children of its parent.
   remove() {
     if (this.chosen < 0) return;
-    this.#remember();
-    const gone = this.chosen, { parent } = this.joints[gone];
-    this.joints.splice(gone, 1);
+    this.#mark();
+    const removed = this.chosen, { parent } = this.joints[removed];
+    this.joints.splice(removed, 1);
     for (const joint of this.joints) {
-      if (joint.parent === gone) joint.parent = parent;
-      if (joint.parent > gone) joint.parent--;
+      if (joint.parent === removed) joint.parent = parent;
+      if (joint.parent > removed) joint.parent--;
     }
-    this.choose(parent > gone ? parent - 1 : parent);
+    this.choose(parent > removed ? parent - 1 : parent);
   }
 
-  // A copy of every joint beside the middle plane (x = that of the first joint) on the other side, names with the side swapped.
+  // Mirrors all joints that are off the middle plane (x of the first joint); swaps left and right in their names.
   mirror() {
     if (this.joints.length === 0) return;
-    this.#remember();
-    const middle = this.joints[0].place[0], size = this.#size(), copies = new Map();
+    this.#mark();
+    const middle = this.joints[0].position[0], size = this.#size(), copies = new Map();
     this.joints.slice().forEach((joint, i) => {
-      if (Math.abs(joint.place[0] - middle) < 0.03 * size) return copies.set(i, i);
-      const place = [2 * middle - joint.place[0], joint.place[1], joint.place[2]];
-      const twin = this.joints.findIndex((j) => Math.hypot(...j.place.map((x, k) => x - place[k])) < 0.01 * size);
-      copies.set(i, twin >= 0 ? twin : this.joints.push({ name: this.#freeName(otherSide(joint.name)), place, parent: joint.parent }) - 1);
+      if (Math.abs(joint.position[0] - middle) < 0.03 * size) return copies.set(i, i);
+      const position = [2 * middle - joint.position[0], joint.position[1], joint.position[2]];
+      const twin = this.joints.findIndex((j) => Math.hypot(...j.position.map((x, k) => x - position[k])) < 0.01 * size);
+      copies.set(i,
+        twin >= 0
+          ? twin
+          : this.joints.push({ name: this.#freeName(otherSide(joint.name)), position, parent: joint.parent }) - 1);
     });
-    for (const [from, to] of copies) if (to > from && this.joints[to].parent === this.joints[from].parent) this.joints[to].parent = copies.get(this.joints[from].parent) ?? -1;
+    for (const [from, to] of copies)
+      if (to > from && this.joints[to].parent === this.joints[from].parent)
+        this.joints[to].parent = copies.get(this.joints[from].parent) ?? -1;
     this.#changed();
   }
 
@@ -158,20 +185,24 @@ export class Builder {
     this.history.redo();
   }
 
-  // As .skel: count, then "x y z name parent" a line.
+  // .skel text: count, then "x y z name parent" per line.
   text() {
-    const rows = this.joints.map((j) => `${j.place.map((x) => x.toFixed(6)).join(' ')} ${j.name} ${j.parent < 0 ? 'root' : this.joints[j.parent].name}`);
+    const rows = this.joints.map((j) => `${j.position.map((x) => x.toFixed(6)).join(' ')} ${j.name} ${
+                                   j.parent < 0 ? 'root' : this.joints[j.parent].name}`);
     return `${this.joints.length}\n${rows.join('\n')}\n`;
   }
 
-  #remember() {
+  #mark() {
     this.history.mark();
   }
 
   #changed() {
-    const pairs = this.joints.flatMap((j) => (j.parent < 0 ? [] : [...this.joints[j.parent].place, ...j.place]));
-    this.dots.geometry.setAttribute('position', new BufferAttribute(new Float32Array(this.joints.flatMap((j) => j.place)), 3));
-    this.dots.geometry.setAttribute('color', new BufferAttribute(new Float32Array(this.joints.flatMap((_, i) => (i === this.chosen ? [0.1, 0.45, 1] : [0.8, 0.35, 0]))), 3));
+    const pairs = this.joints.flatMap((j) => (j.parent < 0 ? [] : [...this.joints[j.parent].position, ...j.position]));
+    this.dots.geometry.setAttribute(
+      'position', new BufferAttribute(new Float32Array(this.joints.flatMap((j) => j.position)), 3));
+    this.dots.geometry.setAttribute('color',
+      new BufferAttribute(
+        new Float32Array(this.joints.flatMap((_, i) => (i === this.chosen ? [0.1, 0.45, 1] : [0.8, 0.35, 0]))), 3));
     this.lines.geometry.setAttribute('position', new BufferAttribute(new Float32Array(pairs), 3));
     this.onUse('changed');
   }
@@ -190,36 +221,37 @@ export class Builder {
   #down(event) {
     this.pressed = { x: event.clientX, y: event.clientY, joint: this.#jointAt(event) };
     if (this.pressed.joint < 0) return;
-    this.#remember();
+    this.#mark();
     this.choose(this.pressed.joint);
-    this.stage.orbit.enabled = false;
+    this.viewport.orbit.enabled = false;
   }
 
   #move(event) {
     if (!this.pressed || this.pressed.joint < 0) return;
-    const joint = this.joints[this.pressed.joint], depth = new Vector3(...joint.place).project(this.stage.camera).z;
-    const { x, y } = this.#place(event);
-    joint.place = new Vector3(x, y, depth).unproject(this.stage.camera).toArray();
+    const joint = this.joints[this.pressed.joint],
+          depth = new Vector3(...joint.position).project(this.viewport.camera).z;
+    const { x, y } = this.#pointer(event);
+    joint.position = new Vector3(x, y, depth).unproject(this.viewport.camera).toArray();
     this.#changed();
   }
 
   #up(event) {
     const { pressed } = this;
     this.pressed = null;
-    this.stage.orbit.enabled = true;
+    this.viewport.orbit.enabled = true;
     if (!pressed) return;
     const still = Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 4;
     if (pressed.joint >= 0 && still) this.history.past.pop();
     if (pressed.joint >= 0 || !still) return;
-    const { x, y } = this.#place(event), middle = this.#middle(x, y);
-    if (!middle) return this.say('There is no mesh under the pointer.', false);
+    const { x, y } = this.#pointer(event), middle = this.#middle(x, y);
+    if (!middle) return this.showMessage('The pointer does not hit the mesh.', false);
     this.add(middle);
   }
 
-  // The middle of the limb under a place of the view, or null.
+  // The center of the limb at normalized device coordinates, or null.
   #middle(x, y) {
     const ray = new Raycaster();
-    ray.setFromCamera(new Vector2(x, y), this.stage.camera);
+    ray.setFromCamera(new Vector2(x, y), this.viewport.camera);
     this.view.mesh.geometry.computeBoundingSphere();
     const hits = ray.intersectObject(this.view.mesh);
     if (hits.length === 0) return null;
@@ -227,18 +259,18 @@ export class Builder {
     return hits[0].point.clone().add(far.point).multiplyScalar(0.5).toArray();
   }
 
-  #place(event) {
-    const rect = this.stage.canvas.getBoundingClientRect();
-    return this.stage.at(event.clientX - rect.left, event.clientY - rect.top);
+  #pointer(event) {
+    const rect = this.viewport.canvas.getBoundingClientRect();
+    return this.viewport.at(event.clientX - rect.left, event.clientY - rect.top);
   }
 
   #jointAt(event) {
-    const { x, y } = this.#place(event), { clientWidth, clientHeight } = this.stage.canvas;
+    const { x, y } = this.#pointer(event), { clientWidth, clientHeight } = this.viewport.canvas;
     let best = 12, found = -1;
     this.joints.forEach((joint, i) => {
-      const p = new Vector3(...joint.place).project(this.stage.camera);
-      const away = Math.hypot(((p.x - x) * clientWidth) / 2, ((p.y - y) * clientHeight) / 2);
-      if (away < best) [best, found] = [away, i];
+      const p = new Vector3(...joint.position).project(this.viewport.camera);
+      const distance = Math.hypot(((p.x - x) * clientWidth) / 2, ((p.y - y) * clientHeight) / 2);
+      if (distance < best) [best, found] = [distance, i];
     });
     return found;
   }

@@ -1,4 +1,4 @@
-// engine.js - the page's end of a worker: calls that return promises.
+// engine.js - promise-based calls to a worker.
 
 export class Engine {
   constructor(onProgress) {
@@ -13,7 +13,7 @@ export class Engine {
       else reject(new Error(data.where ? `${data.where}: ${data.error}` : data.error));
     };
     this.worker.onerror = (event) => {
-      for (const { reject } of this.waiting.values()) reject(new Error(event.message || 'The worker stopped.'));
+      for (const { reject } of this.waiting.values()) reject(new Error(event.message || 'The worker failed.'));
       this.waiting.clear();
     };
   }
@@ -25,7 +25,7 @@ export class Engine {
     });
   }
 
-  // Ends everything at once, also in the middle of a bind.
+  // Terminates the worker, even during a bind.
   stop() {
     this.worker.terminate();
     for (const { reject } of this.waiting.values()) reject(new Error('stopped'));

@@ -1,18 +1,19 @@
-// gizmo.js - three rings around a joint, one for each axis of the world. A drag goes along the ring: what counts is the way
-// of the pointer along the tangent at the place that was taken, so rings that are seen from the side work as well.
+// gizmo.js - rotation gizmo: three rings around a joint, one per world axis. A drag rotates by the pointer displacement
+// along the screen-space tangent of the ring at the picked point, so rings seen edge-on work as well.
 import { Group, Mesh, MeshBasicMaterial, TorusGeometry, Vector3 } from 'three';
 
-const REACH = 9; // pixels
-const STEPS = 64; // places on a ring that are looked at
+const PICK_RADIUS = 9; // pixels
+const STEPS = 64; // sample points per ring for picking
 const AXES = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
-const COLOURS = [0xd64545, 0x3f9b46, 0x3a74d8];
+const COLORS = [0xd64545, 0x3f9b46, 0x3a74d8];
 
 export class Gizmo {
-  constructor(stage) {
-    this.stage = stage;
+  constructor(viewport) {
+    this.viewport = viewport;
     this.group = new Group();
     this.rings = AXES.map((axis, i) => {
-      const ring = new Mesh(new TorusGeometry(1, 0.022, 8, 64), new MeshBasicMaterial({ color: COLOURS[i], depthTest: false, transparent: true, opacity: 0.9 }));
+      const ring = new Mesh(new TorusGeometry(1, 0.022, 8, 64),
+        new MeshBasicMaterial({ color: COLORS[i], depthTest: false, transparent: true, opacity: 0.9 }));
       ring.quaternion.setFromUnitVectors(new Vector3(0, 0, 1), axis);
       ring.renderOrder = 4;
       this.group.add(ring);
@@ -21,12 +22,13 @@ export class Gizmo {
     this.hide();
   }
 
-  // In the scene of a view, around a place, as large as a tenth of the view is high.
-  show(view, index, place) {
+  // Shows the gizmo at a position in a view; its size is a constant fraction of the view height.
+  show(view, index, position) {
     if (this.group.parent !== view.group) view.group.add(this.group);
     this.index = index;
-    this.group.position.set(...place);
-    this.group.scale.setScalar(0.26 * Math.tan((this.stage.camera.fov * Math.PI) / 360) * this.stage.camera.position.distanceTo(this.group.position));
+    this.group.position.set(...position);
+    this.group.scale.setScalar(0.26 * Math.tan((this.viewport.camera.fov * Math.PI) / 360) *
+      this.viewport.camera.position.distanceTo(this.group.position));
     this.group.visible = true;
   }
 
@@ -35,41 +37,46 @@ export class Gizmo {
     this.group.visible = false;
   }
 
-  // The ring at a place of the canvas: { axis, angle }, or null.
+  // The ring at canvas coordinates: { axis, ring, angle }, or null.
   at(x, y) {
     if (!this.group.visible) return null;
-    let best = REACH, found = null;
+    let best = PICK_RADIUS, found = null;
     AXES.forEach((axis, ring) => {
       for (let i = 0; i < STEPS; i++) {
-        const angle = (2 * Math.PI * i) / STEPS, p = this.#onScreen(ring, angle), away = Math.hypot(p.x - x, p.y - y);
-        if (away < best) [best, found] = [away, { axis, ring, angle }];
+        const angle = (2 * Math.PI * i) / STEPS, p = this.#onScreen(ring, angle),
+              distance = Math.hypot(p.x - x, p.y - y);
+        if (distance < best) [best, found] = [distance, { axis, ring, angle }];
       }
     });
     return found;
   }
 
-  // How far a ring turns, in radians, when the pointer moves by (dx, dy) pixels; the place that was taken goes along.
-  turn(taken, dx, dy) {
-    const h = 0.02, a = this.#onScreen(taken.ring, taken.angle - h), b = this.#onScreen(taken.ring, taken.angle + h);
+  // Rotation in radians for a pointer displacement of (dx, dy) pixels; updates the picked angle.
+  rotate(picked, dx, dy) {
+    const h = 0.02, a = this.#onScreen(picked.ring, picked.angle - h),
+          b = this.#onScreen(picked.ring, picked.angle + h);
     const tx = (b.x - a.x) / (2 * h), ty = (b.y - a.y) / (2 * h), radius = this.#radius();
-    const turned = (dx * tx + dy * ty) / Math.max(tx * tx + ty * ty, 0.05 * radius * radius);
-    taken.angle += turned;
-    return turned;
+    const angle = (dx * tx + dy * ty) / Math.max(tx * tx + ty * ty, 0.05 * radius * radius);
+    picked.angle += angle;
+    return angle;
   }
 
-  light(taken) {
-    this.rings.forEach((ring, i) => (ring.material.opacity = taken ? (taken.ring === i ? 1 : 0.25) : 0.9));
+  highlight(picked) {
+    this.rings.forEach((ring, i) => (ring.material.opacity = picked ? (picked.ring === i ? 1 : 0.25) : 0.9));
   }
 
   #radius() {
-    const { x, y } = this.stage.onScreen(this.group.position, this.index);
-    const side = new Vector3(1, 0, 0).applyQuaternion(this.stage.camera.quaternion).multiplyScalar(this.group.scale.x).add(this.group.position);
-    const p = this.stage.onScreen(side, this.index);
+    const { x, y } = this.viewport.onScreen(this.group.position, this.index);
+    const side = new Vector3(
+      1, 0, 0).applyQuaternion(this.viewport.camera.quaternion)
+                   .multiplyScalar(this.group.scale.x)
+                   .add(this.group.position);
+    const p = this.viewport.onScreen(side, this.index);
     return Math.hypot(p.x - x, p.y - y);
   }
 
   #onScreen(ring, angle) {
-    const place = new Vector3(Math.cos(angle), Math.sin(angle), 0).applyQuaternion(this.rings[ring].quaternion);
-    return this.stage.onScreen(place.multiplyScalar(this.group.scale.x).add(this.group.position), this.index);
+    const position = new Vector3(Math.cos(angle), Math.sin(angle), 0).applyQuaternion(this.rings[ring].quaternion);
+    return this.viewport.onScreen(position.multiplyScalar(this.group.scale.x).add(this.group.position), this.index);
   }
 }

@@ -1,25 +1,25 @@
-// history.js - undo and redo by whole states: `take` gives the state as it is, `give` goes back to one. States are never
-// changed after they were taken.
-const MOST = 100;
+// history.js - undo and redo by snapshots: `capture` returns the current state, `restore` applies one. Snapshots are
+// immutable.
+const MAX_STATES = 100;
 
 export class History {
-  constructor(take, give) {
-    Object.assign(this, { take, give, past: [], future: [] });
+  constructor(capture, restore) {
+    Object.assign(this, { capture, restore, past: [], future: [] });
   }
 
-  // Before something changes.
+  // Call before a change.
   mark() {
-    this.past.push(this.take());
-    if (this.past.length > MOST) this.past.shift();
+    this.past.push(this.capture());
+    if (this.past.length > MAX_STATES) this.past.shift();
     this.future = [];
   }
 
   async undo() {
-    await this.#go(this.past, this.future);
+    await this.#step(this.past, this.future);
   }
 
   async redo() {
-    await this.#go(this.future, this.past);
+    await this.#step(this.future, this.past);
   }
 
   clear() {
@@ -27,9 +27,9 @@ export class History {
     this.future = [];
   }
 
-  async #go(from, to) {
+  async #step(from, to) {
     if (from.length === 0) return;
-    to.push(this.take());
-    await this.give(from.pop());
+    to.push(this.capture());
+    await this.restore(from.pop());
   }
 }

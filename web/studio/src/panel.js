@@ -1,18 +1,22 @@
-// panel.js - the controls of one view, made from the method's own table of parameters.
+// panel.js - controls of one view, generated from the parameter table of the method.
 
 // `on`: { method(name), live(name, value), rebind(name, value) }
 export function methodPanel(methods, view, on) {
   const method = methods.find((m) => m.name === view.method) ?? methods[0];
   const choose = select(methods.map((m) => m.name), method.name, (name) => on.method(name));
   choose.dataset.role = 'method';
-  const rows = method.params.map((param) => row(param, view.settings[param.name] ?? default_value(param), (value) => (param.live ? on.live : on.rebind)(param.name, value)));
+  const rows = method.params.map((param) => row(param, view.settings[param.name] ?? default_value(param),
+                                   (value) => (param.live ? on.live : on.rebind)(param.name, value)));
   return { chooser: [labelled('Method', choose), element('p', {}, method.summary)], rows };
 }
 
 function row(param, value, change) {
   const input = control(param, value, change);
   const unit = param.unit ? ` (${param.unit})` : '';
-  const line = element('div', { className: param.live ? 'row' : 'row rebind', title: param.live ? param.help : `${param.help} Needs a new bind.` });
+  const line = element('div', {
+    className: param.live ? 'row' : 'row rebind',
+    title: param.live ? param.help : `${param.help} Needs a new bind.`
+  });
   const label = element('label', {}, param.name.replaceAll('_', ' ') + unit);
   input.id = label.htmlFor = `param-${param.name}`;
   const shown = element('output', {}, show(param, value));
@@ -22,7 +26,8 @@ function row(param, value, change) {
 }
 
 function control(param, value, change) {
-  if (param.type === 'choice') return select(param.choices, typeof value === 'number' ? param.choices[value] : value, change);
+  if (param.type === 'choice')
+    return select(param.choices, typeof value === 'number' ? param.choices[value] : value, change);
   const input = element('input', { type: param.type === 'bool' ? 'checkbox' : 'range' });
   if (param.type === 'bool') input.checked = Boolean(value);
   else Object.assign(input, { min: 0, max: 1000, step: 1, value: toSlider(param, value) });
@@ -30,13 +35,14 @@ function control(param, value, change) {
   return input;
 }
 
-// Ranges over several powers of ten go by their logarithm.
+// Wide ranges use a logarithmic slider.
 function isWide(param) {
   return param.minimum > 0 && param.maximum / param.minimum > 1000;
 }
 
 function toSlider(param, value) {
-  const t = isWide(param) ? Math.log(value / param.minimum) / Math.log(param.maximum / param.minimum) : (value - param.minimum) / (param.maximum - param.minimum || 1);
+  const t = isWide(param) ? Math.log(value / param.minimum) / Math.log(param.maximum / param.minimum)
+                          : (value - param.minimum) / (param.maximum - param.minimum || 1);
   return Math.round(1000 * t);
 }
 
@@ -44,7 +50,8 @@ function read(param, input) {
   if (param.type === 'choice') return input.value;
   if (param.type === 'bool') return input.checked;
   const t = Number(input.value) / 1000;
-  const value = isWide(param) ? param.minimum * (param.maximum / param.minimum) ** t : param.minimum + t * (param.maximum - param.minimum);
+  const value = isWide(param) ? param.minimum * (param.maximum / param.minimum) ** t
+                              : param.minimum + t * (param.maximum - param.minimum);
   return param.type === 'int' ? Math.round(value) : value;
 }
 
@@ -55,7 +62,9 @@ function show(param, value) {
 }
 
 function default_value(param) {
-  return param.type === 'choice' ? param.choices[param.default_value] : param.type === 'bool' ? param.default_value !== 0 : param.default_value;
+  return param.type === 'choice' ? param.choices[param.default_value]
+    : param.type === 'bool'      ? param.default_value !== 0
+                                 : param.default_value;
 }
 
 export function heading(text) {

@@ -1,4 +1,4 @@
-// plots.js - the last seconds of a number as a line, for each view.
+// plots.js - line plots of recent values, one line per view.
 const LENGTH = 240;
 
 export class Plot {
@@ -24,13 +24,15 @@ export class Plot {
 
   #draw() {
     const { canvas } = this, ink = canvas.getContext('2d'), style = getComputedStyle(canvas);
-    const all = this.rows.flat().filter(Number.isFinite), low = Math.min(...all), high = Math.max(...all), span = high - low || 1;
+    const all = this.rows.flat().filter(Number.isFinite), low = Math.min(...all), high = Math.max(...all),
+          span = high - low || 1;
     ink.clearRect(0, 0, canvas.width, canvas.height);
     this.rows.forEach((row, i) => {
       ink.strokeStyle = `hsl(${(i * 137 + 210) % 360} 70% 50%)`;
       ink.lineWidth = 2;
       ink.beginPath();
-      row.forEach((value, k) => ink.lineTo((k / (LENGTH - 1)) * canvas.width, canvas.height - 6 - ((value - low) / span) * (canvas.height - 42)));
+      row.forEach((value, k) => ink.lineTo((k / (LENGTH - 1)) * canvas.width,
+                    canvas.height - 6 - ((value - low) / span) * (canvas.height - 42)));
       ink.stroke();
     });
     ink.fillStyle = style.color;

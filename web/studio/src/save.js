@@ -1,17 +1,18 @@
-// save.js - what leaves the page: files, pictures, films. Nothing is uploaded; the browser saves them.
+// save.js - downloads: files, images, videos. Nothing is uploaded.
 
 export function saveBytes(bytes, name, type = 'application/octet-stream') {
-  const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(new Blob([bytes], { type })), download: name });
+  const link = Object.assign(
+    document.createElement('a'), { href: URL.createObjectURL(new Blob([bytes], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-export function savePicture(canvas, name) {
+export function saveImage(canvas, name) {
   canvas.toBlob((blob) => saveBytes(blob, name, 'image/png'), 'image/png');
 }
 
-// A film of the canvas for some seconds, as WebM.
-export async function saveFilm(canvas, name, seconds) {
+// Records the canvas for some seconds as WebM.
+export async function saveVideo(canvas, name, seconds) {
   const recorder = new MediaRecorder(canvas.captureStream(30), { mimeType: 'video/webm' }), pieces = [];
   recorder.ondataavailable = ({ data }) => pieces.push(data);
   const ended = new Promise((resolve) => (recorder.onstop = resolve));

@@ -1,9 +1,9 @@
-// worker.js - one character on one method, away from the page: loads, binds, steps. Talks in messages { id, call, ... } and
-// answers each with { id, ... } or { id, error }. Progress of a bind comes as { progress, stage }.
+// worker.js - one character with one method in a worker: loads, binds, steps. Receives messages { id, call, ... } and
+// answers with { id, ... } or { id, error }. Reports bind progress as { progress, stage }.
 import { Supple } from '../../src/supple.js';
 
 let supple, character, actor;
-let motions = []; // clips loaded from files
+let motions = []; // clips loaded by motion()
 
 const calls = {
   async start({ module }) {
@@ -24,11 +24,11 @@ const calls = {
     return { clips: clips() };
   },
 
-  bind({ method, settings, paints, ...posed }) {
+  bind({ method, settings, paints, ...poseMessage }) {
     const next = character.bind(method, settings, paints);
     actor?.destroy();
     actor = next;
-    pose(posed);
+    pose(poseMessage);
     actor.reset().step(0);
     return { ...skin(), rest: actor.rest.slice(), mainNodes: actor.mainNodes };
   },
@@ -38,15 +38,15 @@ const calls = {
     const began = performance.now();
     if (message.reset) actor.reset();
     actor.step(message.seconds);
-    const milliseconds = message.reset ? undefined : performance.now() - began; // a reset is many steps
+    const milliseconds = message.reset ? undefined : performance.now() - began; // a reset runs many steps
     const measured = message.measure ? actor.measure() : undefined;
     const depths = message.depths && measured ? actor.depths : undefined;
-    return { ...skin(), milliseconds, measured, depths, ...under(message) };
+    return { ...skin(), milliseconds, measured, depths, ...insideData(message) };
   },
 
-  // Flesh and field of the pose as it is, without a step.
-  look(message) {
-    return { ...under(message), tets: actor.inner().tets };
+  // Tissue and field of the current state, without a step.
+  inspect(message) {
+    return { ...insideData(message), tets: actor.inner().tets };
   },
 
   paint({ map, values }) {
@@ -68,7 +68,7 @@ const calls = {
     return { bytes, transfer: [bytes.buffer] };
   },
 
-  // The character here, or one of files, with its skeleton and weights.
+  // The current character, or one from files, with skeleton and weights.
   rigged({ files }) {
     const rigged = files ? supple.load(files) : character, bytes = rigged.rigged();
     if (files) rigged.destroy();
@@ -89,35 +89,43 @@ function clips() {
 }
 
 function describe() {
-  const { vertexCount, nodes, parts } = character;
-  return { vertexCount, nodes, parts, positions: character.positions.slice(), triangles: character.triangles.slice(), clips: clips() };
+  const { vertexCount, nodes, primitives } = character;
+  return {
+    vertexCount,
+    nodes,
+    primitives,
+    positions: character.positions.slice(),
+    triangles: character.triangles.slice(),
+    clips: clips()
+  };
 }
 
-// Joints turned by hand come as { node: [x, y, z, w] }: turns in world space after the clip's, parents first.
-function pose({ clip, time, turned, moved }) {
+// `rotations`: { node: [x, y, z, w] }, world-space rotations of interactive posing, applied after the clip, parents
+// first.
+function pose({ clip, time, rotations, moved }) {
   const chosen = allClips()[clip];
   if (chosen) actor.poseClip(chosen, time);
   else actor.poseRest();
-  if (turned && Object.keys(turned).length > 0) turn(turned);
+  if (rotations && Object.keys(rotations).length > 0) rotateNodes(rotations);
   if (moved) shift(moved);
 }
 
-// World transforms of a turned node and all below it: the turn is about the node's own place.
-function turn(turned) {
+// Rotates a node and its descendants about the position of the node.
+function rotateNodes(rotations) {
   const { world } = actor, { nodes } = character;
-  for (const n of Object.keys(turned).map(Number).sort((a, b) => depth(a) - depth(b))) {
-    const m = rotation(turned[n]), centre = [world[12 * n + 3], world[12 * n + 7], world[12 * n + 11]];
-    for (let k = 0; k < nodes.length; k++) if (isBelow(k, n)) rotateAbout(world, 12 * k, m, centre);
+  for (const n of Object.keys(rotations).map(Number).sort((a, b) => depthOf(a) - depthOf(b))) {
+    const m = rotation(rotations[n]), center = [world[12 * n + 3], world[12 * n + 7], world[12 * n + 11]];
+    for (let k = 0; k < nodes.length; k++) if (isDescendant(k, n)) rotateAbout(world, 12 * k, m, center);
   }
 }
 
-function depth(node) {
+function depthOf(node) {
   let count = 0;
   for (let n = node; n >= 0; n = character.nodes[n].parent) count++;
   return count;
 }
 
-function isBelow(node, above) {
+function isDescendant(node, above) {
   for (let n = node; n >= 0; n = character.nodes[n].parent) if (n === above) return true;
   return false;
 }
@@ -139,22 +147,22 @@ function rotation([x, y, z, w]) {
   ];
 }
 
-function rotateAbout(world, at, m, centre) {
+function rotateAbout(world, at, m, center) {
   for (let column = 0; column < 4; column++) {
-    const origin = column === 3 ? centre : [0, 0, 0];
+    const origin = column === 3 ? center : [0, 0, 0];
     const v = [0, 1, 2].map((row) => world[at + 4 * row + column] - origin[row]);
     for (let row = 0; row < 3; row++)
       world[at + 4 * row + column] = origin[row] + m[3 * row] * v[0] + m[3 * row + 1] * v[1] + m[3 * row + 2] * v[2];
   }
 }
 
-// What is under the skin, as far as the page shows it.
-function under({ inner, slice }) {
+// Data of the inside view, as requested by the page.
+function insideData({ inner, slice }) {
   const { points, bones } = inner ? actor.inner({ tets: false }) : {};
   return { points, bones, field: slice ? actor.field(slice) : undefined };
 }
 
-// Copies, because the page draws while the next step runs.
+// Copies: the page renders while the next step runs.
 function skin() {
   const positions = actor.positions.slice(), normals = actor.normals.slice(), world = actor.world.slice();
   return { positions, normals, world, transfer: [positions.buffer, normals.buffer, world.buffer] };

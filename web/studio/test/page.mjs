@@ -1,4 +1,4 @@
-// page.mjs - a browser and a loopback server for tests of the built page.
+// page.mjs - a browser and a local server for tests of the built page.
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
@@ -10,8 +10,11 @@ export const built = join(root, 'web/dist/studio');
 const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
 
-// Why the tests cannot run here, or false.
-export const reason = !chromium ? 'Chromium is not installed' : !existsSync(join(built, 'index.html')) ? 'the studio is not built' : !existsSync(join(root, 'web/node_modules/playwright-core')) ? 'npm ci was not run in web' : false;
+// Reason to skip the tests, or false.
+export const reason = !chromium                                 ? 'Chromium is not installed'
+  : !existsSync(join(built, 'index.html'))                      ? 'the studio is not built'
+  : !existsSync(join(root, 'web/node_modules/playwright-core')) ? 'npm ci was not run in web'
+                                                                : false;
 
 export async function serve() {
   const asked = [];
@@ -30,6 +33,9 @@ export async function browse() {
   const { chromium: launcher } = await import('playwright-core');
   return launcher.launch({
     executablePath: chromium,
-    args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--use-gl=angle', '--use-angle=swiftshader'],
+    args: [
+      '--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync', '--use-gl=angle', '--use-angle=swiftshader'
+    ],
   });
 }

@@ -1,4 +1,4 @@
-/* machine.cuh (emulator) - what src/cuda/machine.cuh does by the GPU's assembler, on a CPU. */
+/* machine.cuh (emulator) - src/cuda/machine.cuh on a CPU. */
 #ifndef SUP_CUDA_MACHINE_CUH
 #define SUP_CUDA_MACHINE_CUH
 
@@ -11,7 +11,7 @@ static inline void wait_for_kernel()
     emulated::wait_for_kernel();
 }
 
-/* Copies are made when they are waited for, not before: who reads too early reads what was there. */
+/* Copies are performed when they are waited for: a premature read gets the old values. */
 static inline void copy_chunk(const void *to, const void *from)
 {
     emulated::begin_copy((void *)to, from);
@@ -27,14 +27,14 @@ template <int N> static inline void wait_groups()
     emulated::wait_groups(N);
 }
 
-static inline void store_word(void *to, unsigned long long low, unsigned long long high)
+static inline void store_message(void *to, unsigned long long low, unsigned long long high)
 {
-    emulated::store_word(to, low, high);
+    emulated::store_message(to, low, high);
 }
 
-static inline void load_word(const void *from, unsigned long long &low, unsigned long long &high)
+static inline void load_message_words(const void *from, unsigned long long &low, unsigned long long &high)
 {
-    emulated::load_word(from, low, high);
+    emulated::load_message_words(from, low, high);
 }
 
 static inline double invert_roughly(double x)
