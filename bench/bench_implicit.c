@@ -57,6 +57,14 @@ static sup_step_input input_of(body *b)
         .context = &b->context, .model = b->model, .values = b->values, .pose = b->pose, .dt = 1.0f / 30.0f};
 }
 
+static size_t state_size(const body *b)
+{
+    sup_layout layout;
+    sup_error error = {0};
+    must(sup_method_layout(&sup_method_implicit, b->model, &b->context, &layout), &error);
+    return layout.size;
+}
+
 static void body_open(body *b, const sup_context *context, const char *scene, double resolution,
                       sup_weight_source weights)
 {
@@ -72,7 +80,7 @@ static void body_open(body *b, const sup_context *context, const char *scene, do
     b->bind_ms = now_ms() - begin;
     must(sup_pose_create(&b->context, b->character, &b->pose, &error), &error);
     sup_method_defaults(&sup_method_implicit, b->values);
-    size_t floats = 3 * (size_t)b->character->vertex_count, size = sup_implicit_state_size(b->model, &b->context);
+    size_t floats = 3 * (size_t)b->character->vertex_count, size = state_size(b);
     b->state = aligned_alloc(64, (size + 63) / 64 * 64);
     b->positions = malloc(floats * sizeof(float));
     b->normals = malloc(floats * sizeof(float));
@@ -203,7 +211,7 @@ static void bench_table(const sup_context *two)
             find_axis(&b, "left_lower_arm", "arms_crossed", 1.5);
             printf("\n%d threads: bind %.2f s, model %.1f MB, instance %.1f MB\n", threads, b.bind_ms * 1e-3,
                    (double)sup_model_bytes(b.model).size * 1e-6,
-                   (double)sup_implicit_state_size(b.model, &b.context) * 1e-6);
+                   (double)state_size(&b) * 1e-6);
             printf("%-22s %8s %6s %7s | %8s %8s | %7s %8s %8s\n", "moving", "vertices", "bones", "rad", "ms", "worst",
                    "iterations", "awake", "evals/v");
             for (int solver = 0; solver < (threads == 2 && !big ? 2 : 1); solver++) {

@@ -335,7 +335,7 @@ static void crushed_pose(crushed *c, sup_random *random, double max_angle)
         c->local[n].rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(node->rest.rotation), turn));
     }
     if (sup_pose_from_local(c->character, c->local, c->pose) != SUP_OK) exit(1);
-    sup_timestep_joints(c->pose, view->joint_count, view->joint_node, view->joint_inverse_bind, c->joints);
+    sup_timestep_joints(c->pose->world, NULL, view->joint_count, view->joint_node, view->joint_inverse_bind, c->joints);
     memcpy(c->guide_previous, c->guide, (size_t)view->pbd.slot_count * 4 * sizeof(float));
     for (int32_t j = 0; j < view->joint_count; j++)
         c->moves[j] = sup_affine_from_float(c->joints[j]);

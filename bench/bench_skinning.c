@@ -115,7 +115,9 @@ static timing time_step(scene *s, bool dual, bool normals, int32_t lanes, const 
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
     const sup_model *model = s->models[dual];
-    size_t size = sup_model_method(model)->state_size(model, &context);
+    sup_layout layout;
+    if (sup_method_layout(sup_model_method(model), model, &context, &layout) != SUP_OK) abort();
+    size_t size = layout.size;
     void *state = sup_alloc_zero(&context.allocator, size);
     step_work work = {{.context = &context, .model = model, .values = values, .pose = &s->fixture.pose},
                       state,

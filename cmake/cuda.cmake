@@ -1,6 +1,6 @@
-# supple_cuda: characters on a GPU, a library beside the others (include/supple/device.h). Always built, so that programs
-# can link it anywhere: without nvcc, and in sanitizer builds, it only says that there is no GPU to be had.
-# CUDA's runtime is linked statically and looks for the driver when it is first called.
+# supple_cuda: characters on a GPU, a separate library (include/supple/device.h). Always built, so that programs can
+# link it anywhere: without nvcc, and in sanitizer builds, its functions fail with the reason.
+# CUDA's runtime is linked statically and loads the driver at the first call.
 set(SUPPLE_CUDA_FOLDERS cuda)
 set(SUPPLE_CUDA_DEFAULT OFF)
 if(NOT SUPPLE_SANITIZE AND NOT SUPPLE_FUZZ)
@@ -19,14 +19,16 @@ if(NOT SUPPLE_SANITIZE AND NOT SUPPLE_FUZZ)
 endif()
 option(SUPPLE_CUDA "Build the GPU backend with nvcc" ${SUPPLE_CUDA_DEFAULT})
 
-set(sources nested_dissection.c subdomains.c subdomains_inverse.c subdomains_pack.c subdomains_volume.c refuse.c upsample_rows.c untangle_clusters.c)
-set(device_sources device.c crowd.c crowd_open.c crowd_morphs.c crowd_colliders.c runtime.cu pose.cu step_prepare.cu detect.cu step.cu step_persistent.cu
-  contact_solve.cu schur.cu render_mesh.cu blend_skinning.cu untangle.cu colliders.cu list_constraints.cu)
+set(sources nested_dissection.c subdomains.c subdomains_inverse.c subdomains_pack.c subdomains_volume.c crowd_support.c
+  upsample_rows.c untangle_clusters.c)
+set(device_sources device.c crowd.c crowd_open.c crowd_morphs.c crowd_colliders.c runtime.cu pose.cu step_prepare.cu
+  detect.cu step.cu step_persistent.cu contact_solve.cu schur.cu render_mesh.cu blend_skinning.cu untangle.cu
+  colliders.cu list_constraints.cu)
 set(SUPPLE_CUDA_SOURCES ${sources} ${device_sources}) # for tests/cuda/emulator
 list(TRANSFORM SUPPLE_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/src/cuda/)
 if(SUPPLE_CUDA)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real) # code for the H100 and H200, and what later drivers can translate
+    set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real) # code for the H100 and H200, and PTX for other devices
   endif()
   enable_language(CUDA)
   list(APPEND sources ${device_sources})
@@ -48,8 +50,8 @@ foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS)
     endif()
   endforeach()
 endforeach()
-# Divisions and roots to two units in the last place, and numbers below 1e-38 are zero: the steps correct themselves.
-# 1675: a pragma of gcc's.
+# Divisions and roots have an error of two units in the last place and denormals are zero: the solver is iterative and
+# corrects such errors. 1675: a pragma of gcc.
 target_compile_options(supple_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-prec-div=false;-prec-sqrt=false;-ftz=true;-diag-suppress=1675;-Xcompiler=-fvisibility=hidden>")
 # The warnings of C that C++ has as well. nvcc warns about device code, the host's compiler about the rest.

@@ -1,7 +1,8 @@
-/* own_method.c - a skinning method of your own, written against method.h and run like the built-in ones.
+/* own_method.c - a custom skinning method, written against method.h and run like the built-in ones.
  *
- * "balloon" moves each vertex with its strongest joint alone and blows the skin up along its normals. It shows all a
- * method needs: a parameter table, a bind that puts what a step needs into named arrays of the model, and a step. */
+ * "balloon" moves each vertex with its strongest joint and inflates the skin along its normals. A method needs a
+ * parameter table, a bind that stores precomputed data in named arrays of the model, and a step. This one has no state;
+ * a method with state also has a layout and a reset. */
 #include <supple/supple.h>
 
 #include <math.h>
@@ -18,7 +19,7 @@ static const sup_param balloon_params[PARAM_COUNT] = {
                    .maximum = 1.0,
                    .default_value = 0.01,
                    .live = true,
-                   .help = "How far the skin is blown out, as a fraction of the character's size."},
+                   .help = "Offset of the skin along its normals, as a fraction of the character's size."},
 };
 
 /* Once per character: rest positions and normals in the space of each vertex' strongest joint. */
@@ -33,7 +34,7 @@ static sup_result balloon_bind(const sup_bind_input *input, sup_model_builder *b
     if (size == NULL || local == NULL || node == NULL) return SUP_ERROR_MEMORY;
     *size = rig->size;
     for (int32_t v = 0; v < count; v++) {
-        int32_t joint = rig->influence_joint[rig->influence_first[v]]; /* the largest weight comes first */
+        int32_t joint = rig->influence_joint[rig->influence_first[v]]; /* sorted by weight, largest first */
         const float *p = rig->positions + 3 * (size_t)v, *n = rig->normals + 3 * (size_t)v;
         const sup_mat34 inverse = rig->joint_inverse_bind[joint];
         sup_vec3 at = sup_mat34_transform_point(inverse, (sup_vec3){p[0], p[1], p[2]});
@@ -43,19 +44,6 @@ static sup_result balloon_bind(const sup_bind_input *input, sup_model_builder *b
         out[3] = tip.x - at.x, out[4] = tip.y - at.y, out[5] = tip.z - at.z;
         node[v] = rig->joint_node[joint];
     }
-    return SUP_OK;
-}
-
-/* Nothing is remembered from step to step. */
-static size_t balloon_state_size(const sup_model *model, const sup_context *context)
-{
-    (void)model, (void)context;
-    return 0;
-}
-
-static sup_result balloon_reset(const sup_step_input *input, void *state)
-{
-    (void)input, (void)state;
     return SUP_OK;
 }
 
@@ -95,14 +83,12 @@ static sup_result balloon_step(const sup_step_input *input, void *state, const s
 
 static const sup_method balloon = {
     .name = "balloon",
-    .summary = "Each vertex with its strongest joint, blown out along its normal.",
+    .summary = "Each vertex moves with its strongest joint and is offset along its normal.",
     .version = 1,
     .flags = SUP_METHOD_USES_WEIGHTS,
     .params = balloon_params,
     .param_count = PARAM_COUNT,
     .bind = balloon_bind,
-    .state_size = balloon_state_size,
-    .reset = balloon_reset,
     .step = balloon_step,
 };
 
@@ -140,7 +126,7 @@ int main(void)
         if (result == SUP_OK)
             result = sup_instance_step(instance, pose, 1.0f / 30.0f, &(sup_skin_out){.positions = skin});
         if (result == SUP_OK)
-            printf("air %.2f: the skin is %.3f of the character's size away from where it was\n", air,
+            printf("air %.2f: mean displacement of the skin %.3f of the character's size\n", air,
                    mean_distance(skin, rig->positions, rig->vertex_count) / (double)rig->size);
     }
     if (result != SUP_OK) fprintf(stderr, "%s: %s\n", sup_result_name(result), error.message);

@@ -275,7 +275,7 @@ static void write_index64(app_json *json, const char *key, int64_t value)
 }
 
 static void write_solver_run(app_json *json, const char *key, const sup_compare_figures *solver,
-                             const sup_compare_way *run)
+                             const sup_compare_solver *run)
 {
     app_json_object(json, key);
     app_json_number(json, "ms", run->ms);
@@ -426,7 +426,7 @@ static void print_row(const app_timing *row, bool against)
 /* Prints the solver next to ten unaccelerated iterations: times of the stages and final objective. */
 static void print_solver(const sup_compare_figures *solver)
 {
-    const sup_compare_way *runs[] = {&solver->own, &solver->plain, &solver->reference};
+    const sup_compare_solver *runs[] = {&solver->own, &solver->plain, &solver->reference};
     const char *names[] = {"accelerated", "plain", "scalar double"};
     if (solver->steps == 0) return;
     printf("  solver only, %d steps from the same states, mean ms per step\n    %-14s", (int)solver->steps, "");

@@ -63,6 +63,7 @@ static void print_range(const sup_param *param)
 static void print_method(const sup_method *method)
 {
     printf("%s\n    %s\n", method->name, method->summary);
+    if (method->device != SUP_METHOD_DEVICE_NONE) printf("    Runs on a GPU with --device cuda.\n");
     for (int32_t i = 0; i < method->param_count; i++) {
         const sup_param *param = &method->params[i];
         printf("    --set %s=", param->name);
@@ -123,6 +124,7 @@ static void print_methods_json(void)
         app_json_text(&json, "summary", method->summary);
         app_json_boolean(&json, "dynamic", (method->flags & SUP_METHOD_DYNAMIC) != 0);
         app_json_boolean(&json, "uses_weights", (method->flags & SUP_METHOD_USES_WEIGHTS) != 0);
+        app_json_boolean(&json, "device", method->device != SUP_METHOD_DEVICE_NONE);
         app_json_boolean(&json, "needs_layers", (method->flags & SUP_METHOD_LAYERS) != 0);
         app_json_array(&json, "parameters");
         for (int32_t p = 0; p < method->param_count; p++)

@@ -289,7 +289,7 @@ static int slice_operator(const slice_values *values)
 
 static int check_method(const app_job *job)
 {
-    if (job->method->field != NULL) return APP_DONE;
+    if (job->method->inspection != NULL && job->method->inspection->field != NULL) return APP_DONE;
     return app_usage("--method %s: The method has no field; implicit has one.", job->method->name);
 }
 

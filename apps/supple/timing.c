@@ -288,14 +288,15 @@ static sup_result time_step_stages(trial *t)
 /* Compares the solver with plain iterations and the scalar reference, over few steps: the reference is slow. */
 static sup_result time_solver(trial *t, sup_error *error)
 {
-    if (t->def->method->compare == NULL || t->clip == NULL) return SUP_OK;
+    const sup_method_inspection *inspection = t->def->method->inspection;
+    if (inspection == NULL || inspection->compare == NULL || t->clip == NULL) return SUP_OK;
     sup_compare_input input = {.context = &t->session.context,
                                .rig = t->rig,
                                .values = t->def->params,
                                .clip = t->clip,
-                               .most_steps = 4 + (int32_t)(144.0 * t->def->seconds),
+                               .max_steps = 4 + (int32_t)(144.0 * t->def->seconds),
                                .milliseconds = app_milliseconds};
-    return t->def->method->compare(&input, &t->timing->solver, error);
+    return inspection->compare(&input, &t->timing->solver, error);
 }
 
 static sup_result time_reference(trial *t)

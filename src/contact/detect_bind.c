@@ -151,7 +151,7 @@ static sup_vec3d rest_point(const sup_detect_def *def, int32_t point)
         const double *p = def->skin + 3 * (size_t)point;
         return sup_v3(p[0], p[1], p[2]);
     }
-    sup_foot foot = def->feet[point - def->vertex_count];
+    sup_foot_point foot = def->feet[point - def->vertex_count];
     return sup_v3_lerp(def->segments[foot.segment].from, def->segments[foot.segment].to, foot.parameter);
 }
 

@@ -1,11 +1,11 @@
-/* blend.cuh (internal) - linear blending of the simulated skin, as in methods/projective/projective_step.c. */
+/* blend.cuh (internal) - linear blending of the simulated skin, as in methods/projective/projective_blend.c. */
 #ifndef SUP_CUDA_BLEND_CUH
 #define SUP_CUDA_BLEND_CUH
 
 #include "cuda/gpu.h"
 #include "cuda/vectors.cuh"
 
-/* A place of a simulated skin vertex, carried by linear blending. */
+/* Any position, moved like simulated skin vertex v by linear blending. */
 static __device__ float4 blend(const sup_gpu_body &body, const float *joints, int v, float4 from)
 {
     float row[12];

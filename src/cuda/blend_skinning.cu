@@ -1,7 +1,7 @@
-/* blend_skinning.cu - linear blending and dual quaternions on the device: a thread a vertex.
+/* blend_skinning.cu - linear blending and dual quaternions on the device: a thread per vertex.
  *
- * Based on: [aburumman2016survey] eq. 1 and 2, [kavan2008dual]. The same arithmetic as src/methods/linear and dualquat, on
- * their own arrays. */
+ * Based on: [aburumman2016survey] eq. 1 and 2, [kavan2008dual]. The same arithmetic as src/methods/linear and dualquat,
+ * on the same arrays. */
 #include "cuda/gpu_render_mesh.h"
 #include "cuda/lanes.cuh"
 #include "cuda/launch.cuh"
@@ -9,7 +9,8 @@
 #include "skin/skin.h"
 
 enum { THREADS = 256, JOINT_FLOATS = 24 };
-/* Stretches nearer to the identity than this are float noise of rigid joints (dualquat.c). */
+/* A stretch nearer to the identity than this is float noise of a rigid joint. The CPU, which computes it in double,
+ * uses half of it (dualquat.c). */
 #define RIGID_TOLERANCE 4e-6f
 
 static __device__ void rotate(const double q[4], const float v[3], double out[3])
@@ -22,7 +23,7 @@ static __device__ void rotate(const double q[4], const float v[3], double out[3]
     out[2] = d * z + c * w + a * -y - b * -x;
 }
 
-/* M = D S as in dualquat.c: a dual quaternion, and a stretch about the joint's place in the bind pose. */
+/* M = D S as in dualquat.c: a dual quaternion, and a stretch about the joint's position in the bind pose. */
 __global__ void __launch_bounds__(THREADS)
     split_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints)
 {
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* The joints of a lane. */
 struct lane_view {
-    int slots, stride; /* stride: between the joints of a slot and the next */
+    int slots, stride; /* stride between the joints of two slots */
     const uint16_t *joints;
     const float *weights; /* SUP_SKIN_CLUSTER apart */
     int strongest;
@@ -109,7 +110,8 @@ static __device__ void blend(const lane_view &v, const float *joints, int stride
     }
 }
 
-/* Quaternions on the side of the strongest joint's, blended; the matrix of the result, after a blend of stretches. */
+/* Blends dual quaternions in the hemisphere of the strongest joint's; the matrix of the result after the blended
+ * stretch. */
 static __device__ void blend_rigid(const lane_view &v, const float *joints, float m[12])
 {
     const float *pivot = joints + (size_t)v.joints[v.strongest * v.stride] * JOINT_FLOATS;
@@ -125,12 +127,12 @@ static __device__ void blend_rigid(const lane_view &v, const float *joints, floa
     const float *e = q + 4;
     float s = 2.0f / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     float x = q[0] * s, y = q[1] * s, z = q[2] * s, w = q[3] * s;
-    float d[12] = {1 - (q[1] * y + q[2] * z), q[0] * y - q[3] * z,       q[0] * z + q[3] * y,
-                   w * e[0] - x * e[3] + y * e[2] - z * e[1],
-                   q[0] * y + q[3] * z,       1 - (q[0] * x + q[2] * z), q[1] * z - q[3] * x,
-                   w * e[1] - y * e[3] + z * e[0] - x * e[2],
-                   q[0] * z - q[3] * y,       q[1] * z + q[3] * x,       1 - (q[0] * x + q[1] * y),
-                   w * e[2] - z * e[3] + x * e[1] - y * e[0]};
+    float d[12] = {1 - (q[1] * y + q[2] * z), q[0] * y - q[3] * z,
+                   q[0] * z + q[3] * y,       w * e[0] - x * e[3] + y * e[2] - z * e[1],
+                   q[0] * y + q[3] * z,       1 - (q[0] * x + q[2] * z),
+                   q[1] * z - q[3] * x,       w * e[1] - y * e[3] + z * e[0] - x * e[2],
+                   q[0] * z - q[3] * y,       q[1] * z + q[3] * x,
+                   1 - (q[0] * x + q[1] * y), w * e[2] - z * e[3] + x * e[1] - y * e[0]};
     float stretch[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     if (stretched > 0.0f) blend(v, joints + 8, JOINT_FLOATS, stretch);
     for (int r = 0; r < 3; r++)
@@ -139,8 +141,8 @@ static __device__ void blend_rigid(const lane_view &v, const float *joints, floa
                            (c == 3 ? d[4 * r + 3] : 0.0f);
 }
 
-/* The cofactors turn normals; the sign of the determinant, which is given back, keeps them outside (skin_kernel.h). */
-static __device__ float turn_normal(const float m[12], const float n[3], float out[3])
+/* Transforms a normal by the cofactors; returns the sign of the determinant, which keeps it outside (skin_kernel.h). */
+static __device__ float transform_normal(const float m[12], const float n[3], float out[3])
 {
     float c[3][3];
     for (int r = 0; r < 3; r++) {
@@ -167,9 +169,9 @@ static __device__ void add_morphs(const sup_gpu_morphs &morphs, int lane, int ch
     }
 }
 
-/* Tangents go with the matrix itself; a mirror changes hands. */
-static __device__ void turn_tangent(const sup_gpu_skin &skin, const sup_gpu_out &out, const float m[12], float sign, int at,
-                                    int vertex, int character)
+/* Tangents are transformed by the matrix itself; a reflection changes the handedness. */
+static __device__ void transform_tangent(const sup_gpu_skin &skin, const sup_gpu_out &out, const float m[12],
+                                         float sign, int at, int vertex, int character)
 {
     const float *from = skin.tangents + (size_t)(at / SUP_SKIN_CLUSTER) * 4 * SUP_SKIN_CLUSTER + at % SUP_SKIN_CLUSTER;
     const float t[4] = {from[0], from[SUP_SKIN_CLUSTER], from[2 * SUP_SKIN_CLUSTER], from[3 * SUP_SKIN_CLUSTER]};
@@ -179,7 +181,7 @@ static __device__ void turn_tangent(const sup_gpu_skin &skin, const sup_gpu_out 
     store_tangent(out, vertex, character, turned, sign * t[3], t);
 }
 
-/* MORE: morph targets, tangents or characters that are to be rigid as well. */
+/* MORE: also morph targets, tangents or characters with the command `strongest`. */
 template <bool RIGID, bool MORE>
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints,
@@ -207,9 +209,9 @@ __global__ void __launch_bounds__(THREADS)
                m[0] * p[0] + m[1] * p[1] + m[2] * p[2] + m[3], m[4] * p[0] + m[5] * p[1] + m[6] * p[2] + m[7],
                m[8] * p[0] + m[9] * p[1] + m[10] * p[2] + m[11]);
     if (out.normals == NULL) return;
-    const float sign = turn_normal(m, n, turned);
+    const float sign = transform_normal(m, n, turned);
     store_unit(out, vertex, character, turned[0], turned[1], turned[2], rest);
-    if (MORE && out.tangents != NULL) turn_tangent(skin, out, m, sign, at, vertex, character);
+    if (MORE && out.tangents != NULL) transform_tangent(skin, out, m, sign, at, vertex, character);
 }
 
 template <bool RIGID>

@@ -1,8 +1,8 @@
-/* crowd.c - a crowd from frame to frame: what the host tells, when steps are taken, what comes back.
+/* crowd.c - frames of a crowd: commands from the host, launches, readback.
  *
- * The same rules as methods/projective/projective_step.c: 60 steps a second whatever the frame rate, each with the pose of
- * its moment; a frame between two steps shows the last one, carried on by the joints. Poses from the host move evenly
- * within a frame; clips are sampled at the time of every step. */
+ * As in methods/projective/projective_step.c: 60 steps a second at any frame rate, each with the pose of its time; a
+ * frame between two steps shows the last one, extrapolated by the joints. Poses from the host are interpolated within a
+ * frame; clips are sampled at the time of every step. */
 #include "cuda/crowd.h"
 
 #include "base/base.h"
@@ -16,34 +16,28 @@
 #include <math.h>
 
 enum {
-    SETTLE_ROUNDS = 30,     /* steps without momentum after a reset, */
-    TOUCH_ROUNDS = 20,      /* and with contact after those */
-    OWN_TURNS_TOUCHING = 6, /* iterations at most, where none are asked for, with contact (solver.h) */
-    MOST_STEPS = SUP_TIMESTEP_MOST_STEPS,
+    SETTLE_STEPS = 30,         /* steps without momentum after a reset, */
+    SETTLE_CONTACT_STEPS = 20, /* and with contact after those */
+    OWN_TURNS_TOUCHING = 6,    /* iterations at most, where none are asked for, with contact (solver.h) */
     SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE_ITERATIONS: their rows are stiff, and up to eleven steps were taken back */
 };
 
-/* --- Opening --- */
+/* --- Creation --- */
 
-/* The bind pose of all instances, from the model. */
-static void take_bind_pose(sup_crowd *crowd)
+/* Sets the bind pose of all instances. */
+static void set_bind_pose(sup_crowd *crowd)
 {
     const float *world = sup_model_array(crowd->model, "bind.world", SUP_ARRAY_FLOAT, -1);
     size_t floats = (size_t)crowd->joint_count * 12;
-    for (int32_t j = 0; j < crowd->joint_count; j++) {
-        sup_mat34 node, inverse, joint;
-        memcpy(&node, world + 12 * (size_t)crowd->joint_node[j], sizeof node);
-        memcpy(&inverse, crowd->inverse_bind + 12 * (size_t)j, sizeof inverse);
-        joint = sup_mat34_multiply(node, inverse);
-        memcpy(crowd->pose + 12 * (size_t)j, &joint, sizeof joint);
-    }
+    sup_timestep_joints((const sup_mat34 *)(const void *)world, NULL, crowd->joint_count, crowd->joint_node,
+                        crowd->inverse_bind, (sup_mat34 *)(void *)crowd->pose);
     for (int32_t i = 1; i < crowd->count; i++)
         memcpy(crowd->pose + (size_t)i * floats, crowd->pose, floats * sizeof(float));
     memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
     crowd->pose_changed = true;
-    sup_crowd_aim_colliders(crowd, 0, crowd->count, (const sup_mat34 *)(const void *)world);
-    sup_crowd_take_weights(crowd, 0, crowd->count,
-                           sup_model_array(crowd->model, "bind.morph_weights", SUP_ARRAY_FLOAT, -1));
+    sup_crowd_pose_colliders(crowd, 0, crowd->count, (const sup_mat34 *)(const void *)world);
+    sup_crowd_set_weights(crowd, 0, crowd->count,
+                          sup_model_array(crowd->model, "bind.morph_weights", SUP_ARRAY_FLOAT, -1));
 }
 
 static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
@@ -57,7 +51,7 @@ static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_err
                    (size_t)params * sizeof(double));
         sup_crowd_send_commands(crowd, i);
     }
-    take_bind_pose(crowd);
+    set_bind_pose(crowd);
     return sup_crowd_reset(crowd, -1, error);
 }
 
@@ -65,11 +59,12 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
                             sup_crowd **crowd_out, sup_error *error)
 {
     sup_crowd_def def = def_in != NULL ? *def_in : (sup_crowd_def){0};
-    sup_crowd_kind kind = SUP_CROWD_LINEAR;
+    sup_method_device kind = SUP_METHOD_DEVICE_NONE;
     if (device == NULL || model == NULL || crowd_out == NULL || def.instance_count < 0 || def.clip_count < 0)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "",
-                        "A device, a model, a place for the crowd and counts that are not negative are needed.");
-    sup_result result = sup_crowd_accept(model, &kind, error);
+        return sup_fail(
+            error, SUP_ERROR_ARGUMENT, "crowd.null", "",
+            "A device, a model, a pointer for the new crowd and counts that are not negative are required.");
+    sup_result result = sup_crowd_check_support(model, &kind, error);
     if (result == SUP_OK)
         result = sup_cuda_result(device, sup_cuda_use(device->index), "it was chosen for a crowd", error);
     if (result != SUP_OK) return result;
@@ -96,7 +91,7 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
     return result;
 }
 
-static void forget_graphs(sup_crowd *crowd)
+static void free_graphs(sup_crowd *crowd)
 {
     for (int32_t i = 0; i <= SUP_CROWD_ALL; i++) {
         sup_cuda_graph_free(crowd->graph[i]);
@@ -110,7 +105,7 @@ void sup_crowd_destroy(sup_crowd *crowd)
     sup_allocator allocator = crowd->context.allocator;
     sup_cuda_use(crowd->device->index);
     sup_cuda_wait_all();
-    forget_graphs(crowd);
+    free_graphs(crowd);
     for (size_t i = 0; i < crowd->memory.count; i++)
         sup_cuda_free(((void **)(void *)crowd->memory.data)[i]);
     sup_array_free(&allocator, &crowd->memory);
@@ -119,13 +114,12 @@ void sup_crowd_destroy(sup_crowd *crowd)
     sup_free(&allocator, crowd, sizeof *crowd);
 }
 
-/* --- What the host tells --- */
+/* --- Commands from the host --- */
 
-bool sup_crowd_choose(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error)
+bool sup_crowd_range(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error)
 {
     if (crowd == NULL || instance < -1 || instance >= crowd->count) {
-        sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.instance", "", "The crowd has no instance number %d.",
-                 (int)instance);
+        sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.instance", "", "Instance %d is out of range.", (int)instance);
         return false;
     }
     *begin = instance < 0 ? 0 : instance;
@@ -139,7 +133,7 @@ void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance)
     sup_gpu_command *orders = &crowd->orders[instance];
     *orders = (sup_gpu_command){.hidden = orders->hidden, .version = orders->version + 1};
     const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
-    if (crowd->kind != SUP_CROWD_PROJECTIVE) {
+    if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) {
         orders->strongest = values[SUP_SKIN_RIGID] != 0.0;
         return;
     }
@@ -158,7 +152,7 @@ void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance)
 sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error)
 {
     int32_t begin, end;
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     int32_t index = sup_method_param(crowd->method, name, error);
     if (index < 0) return SUP_ERROR_ARGUMENT;
     const sup_param *param = &crowd->method->params[index];
@@ -166,7 +160,7 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
     if (result != SUP_OK) return result;
     if (!param->live)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "param.bind", name,
-                        "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
+                        "Parameter \"%s\" is fixed at bind: bind again with the new value.", name);
     for (int32_t i = begin; i < end; i++) {
         crowd->values[(size_t)i * (size_t)crowd->method->param_count + (size_t)index] = value;
         sup_crowd_send_commands(crowd, i);
@@ -177,7 +171,7 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
 sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_error *error)
 {
     int32_t begin, end;
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     for (int32_t i = begin; i < end; i++)
         crowd->orders[i].hidden = hidden;
     crowd->orders_changed = true;
@@ -188,14 +182,14 @@ static bool all_finite(const float *values, size_t count)
 {
     float sum = 0.0f;
     for (size_t i = 0; i < count; i++)
-        sum += values[i] * 0.0f; /* NaN for whatever is not finite */
+        sum += values[i] * 0.0f; /* NaN unless finite */
     return sum == 0.0f;
 }
 
 sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *pose, sup_error *error)
 {
     int32_t begin, end;
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     if (pose == NULL || pose->world == NULL || pose->node_count != sup_model_node_count(crowd->model) ||
         pose->morph_weight_count != crowd->weight_count || (pose->morph_weights == NULL && crowd->weight_count > 0))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.pose", "",
@@ -203,22 +197,18 @@ sup_result sup_crowd_pose(sup_crowd *crowd, int32_t instance, const sup_pose *po
                         (int)sup_model_node_count(crowd->model), (int)crowd->weight_count);
     if (!all_finite(pose->world[0].m, (size_t)pose->node_count * 12) ||
         !all_finite(pose->morph_weights, (size_t)crowd->weight_count))
-        return sup_fail(error, SUP_ERROR_DATA, "crowd.finite", "", "The pose has a number that is not finite.");
+        return sup_fail(error, SUP_ERROR_DATA, "crowd.finite", "", "The pose has a non-finite number.");
     size_t floats = (size_t)crowd->joint_count * 12;
     float *first = crowd->pose + (size_t)begin * floats;
-    for (int32_t j = 0; j < crowd->joint_count; j++) {
-        sup_mat34 inverse, joint;
-        memcpy(&inverse, crowd->inverse_bind + 12 * (size_t)j, sizeof inverse);
-        joint = sup_mat34_multiply(pose->world[crowd->joint_node[j]], inverse);
-        memcpy(first + 12 * (size_t)j, &joint, sizeof joint);
-    }
+    sup_timestep_joints(pose->world, NULL, crowd->joint_count, crowd->joint_node, crowd->inverse_bind,
+                        (sup_mat34 *)(void *)first);
     for (int32_t i = begin; i < end; i++) {
         if (i > begin) memcpy(crowd->pose + (size_t)i * floats, first, floats * sizeof(float));
         crowd->play[i].clip = -1;
     }
     crowd->pose_changed = true;
-    sup_crowd_take_weights(crowd, begin, end, pose->morph_weights);
-    sup_crowd_aim_colliders(crowd, begin, end, pose->world);
+    sup_crowd_set_weights(crowd, begin, end, pose->morph_weights);
+    sup_crowd_pose_colliders(crowd, begin, end, pose->world);
     int code =
         sup_cuda_copy(crowd->joints.play + begin, crowd->play + begin, (size_t)(end - begin) * sizeof(sup_gpu_play));
     return sup_cuda_result(crowd->device, code, "a pose was given", error);
@@ -228,10 +218,10 @@ sup_result sup_crowd_play(sup_crowd *crowd, int32_t instance, int32_t clip, doub
                           sup_error *error)
 {
     int32_t begin, end;
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     if (clip < 0 || clip >= crowd->motion.clip_count || !isfinite(time) || !isfinite(speed))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.clip", "",
-                        "The crowd has %d clips, not one number %d; time and speed must be finite.",
+                        "The crowd has %d clips, and clip %d was requested; time and speed must be finite.",
                         (int)crowd->motion.clip_count, (int)clip);
     for (int32_t i = begin; i < end; i++)
         crowd->play[i] = (sup_gpu_play){clip, loops, (float)time, (float)speed};
@@ -259,9 +249,9 @@ static int32_t count_solves(const sup_crowd *crowd)
     return most;
 }
 
-/* Local steps of a step at most: the CPU's numbers where none is given (solver.h), and room for some that are taken back.
- * Turns that nobody needs cost their launches: with contacts, which make them dear, flesh that touches nothing and takes all
- * of its seven iterations has no such room. */
+/* Maximum local steps of a step: the CPU's limits where none is set (solver.h), and spare ones for rejected steps.
+ * Unused iterations cost their launches: with contact, which makes them expensive, tissue without contact that takes
+ * all of its seven iterations has no spare one. */
 static int32_t count_turns(const sup_crowd *crowd)
 {
     bool contact = count_solves(crowd) > 0;
@@ -291,7 +281,7 @@ static int launch_contact(sup_crowd *crowd, void *stream)
     return code == 0 ? sup_gpu_list_contacts(&crowd->system, &crowd->state, stream) : code;
 }
 
-/* Colliders that the device itself must move. */
+/* Whether the device must move colliders that follow nodes. */
 static bool follows_clips(const sup_crowd *crowd)
 {
     return crowd->colliders.follow && crowd->motion.clip_count > 0;
@@ -300,7 +290,7 @@ static bool follows_clips(const sup_crowd *crowd)
 static int launch_step(sup_crowd *crowd, void *stream)
 {
     const float *pose = crowd->joints.pose;
-    if (crowd->kind != SUP_CROWD_PROJECTIVE)
+    if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE)
         return sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream);
     int code =
         sup_gpu_wake(&crowd->motion, &crowd->joints, crowd->device_seconds, &crowd->system, &crowd->state, stream);
@@ -313,10 +303,10 @@ static int launch_step(sup_crowd *crowd, void *stream)
     return code == 0 ? sup_gpu_finish(&crowd->system, &crowd->state, &crowd->body, pose, stream) : code;
 }
 
-static int launch_show(sup_crowd *crowd, bool carry, void *stream)
+static int launch_render(sup_crowd *crowd, bool extrapolate, void *stream)
 {
-    int code = carry ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
-    if (code == 0 && carry && crowd->kind == SUP_CROWD_PROJECTIVE)
+    int code = extrapolate ? sup_gpu_pose(&crowd->motion, &crowd->joints, crowd->device_seconds, stream) : 0;
+    if (code == 0 && extrapolate && crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE)
         code = sup_gpu_extrapolate(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
     float *weights = crowd->skin.morphs.weights;
     if (code == 0 && weights != NULL && crowd->motion.clip_count > 0)
@@ -324,13 +314,13 @@ static int launch_show(sup_crowd *crowd, bool carry, void *stream)
     if (code == 0)
         code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
                                  stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
-    code = sup_gpu_render_mesh(&crowd->upsample, &crowd->state, carry, &crowd->out, stream);
-    if (code != 0 || !crowd->graph_detects) return code; /* no skin touches skin */
+    if (code != 0 || crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) return code;
+    code = sup_gpu_render_mesh(&crowd->upsample, &crowd->state, extrapolate, &crowd->out, stream);
+    if (code != 0 || !crowd->graph_detects) return code; /* no self-collision */
     return sup_gpu_untangle_step(&crowd->part, &crowd->state, &crowd->out, stream);
 }
 
-/* Runs `what`, a sum of SUP_CROWD_STEP and others, from a graph that is recorded once. */
+/* Runs `what`, a combination of SUP_CROWD_*, from a graph that is recorded once. */
 static int replay(sup_crowd *crowd, int what, void *stream)
 {
     void **graph = &crowd->graph[what], *own = crowd->device->stream;
@@ -338,8 +328,8 @@ static int replay(sup_crowd *crowd, int what, void *stream)
         int code = sup_cuda_record_begin(own), launched = 0;
         if (code != 0) return code;
         if ((what & SUP_CROWD_STEP) != 0) launched = launch_step(crowd, own);
-        if (launched == 0 && (what & SUP_CROWD_SHOW) != 0)
-            launched = launch_show(crowd, (what & SUP_CROWD_CARRY) != 0, own);
+        if (launched == 0 && (what & SUP_CROWD_RENDER) != 0)
+            launched = launch_render(crowd, (what & SUP_CROWD_EXTRAPOLATE) != 0, own);
         code = sup_cuda_record_end(own, graph);
         if (launched != 0) return launched;
         if (code != 0) return code;
@@ -347,8 +337,8 @@ static int replay(sup_crowd *crowd, int what, void *stream)
     return sup_cuda_replay(*graph, stream);
 }
 
-/* Orders and morph weights that changed since the last frame, to the device. */
-static int send_orders(sup_crowd *crowd, void *stream)
+/* Sends changed commands and morph weights to the device. */
+static int send_commands(sup_crowd *crowd, void *stream)
 {
     int code = sup_crowd_send_weights(crowd, stream);
     if (code != 0 || !crowd->orders_changed) return code;
@@ -361,7 +351,7 @@ static int send_orders(sup_crowd *crowd, void *stream)
     }
     if (turns != crowd->graph_turns || solves != crowd->graph_solves || detects != crowd->graph_detects ||
         rigid != crowd->graph_rigid)
-        forget_graphs(crowd);
+        free_graphs(crowd);
     crowd->graph_rigid = rigid;
     crowd->graph_turns = turns;
     crowd->graph_detects = detects;
@@ -371,7 +361,7 @@ static int send_orders(sup_crowd *crowd, void *stream)
                                stream);
 }
 
-/* Seconds by which clips go on before their next pose. */
+/* Sends the seconds by which clips advance before their next pose. */
 static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
 {
     if (crowd->seconds_known && crowd->seconds == seconds) return 0;
@@ -380,7 +370,7 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
     return sup_cuda_copy_async(crowd->device_seconds, &crowd->seconds, sizeof seconds, stream);
 }
 
-/* How much is kept of what was moved apart in the last frame, `dt` seconds ago. */
+/* Sends the fraction of the untangling offsets that is left after `dt` seconds. */
 static int send_keep(sup_crowd *crowd, float dt, void *stream)
 {
     float keep = sup_untangle_decay(dt);
@@ -389,7 +379,7 @@ static int send_keep(sup_crowd *crowd, float dt, void *stream)
     return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);
 }
 
-/* Joints that the host gives; instances that play a clip have theirs on the device already. */
+/* Sends the joints of instances that do not play a clip. */
 static int send_joints(sup_crowd *crowd, const float *from, void *stream)
 {
     size_t floats = (size_t)crowd->joint_count * 12;
@@ -406,8 +396,8 @@ static int send_joints(sup_crowd *crowd, const float *from, void *stream)
     return code;
 }
 
-/* Joints part of the way from the last frame's to this one's: rotation by slerp, the rest evenly (projective_step.c). */
-static void find_between(sup_crowd *crowd, double t)
+/* Interpolates the joints between the previous frame and this one. */
+static void interpolate_joints(sup_crowd *crowd, double t)
 {
     for (size_t i = 0; i < (size_t)crowd->count * (size_t)crowd->joint_count; i++) {
         sup_mat34 from, to;
@@ -418,9 +408,9 @@ static void find_between(sup_crowd *crowd, double t)
     }
 }
 
-/* --- At rest --- */
+/* --- Settling --- */
 
-/* The instances [begin, end) as a state of their own, without orders. */
+/* The state of the instances [begin, end), with the commands of the settle phase. */
 static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t end)
 {
     const sup_gpu_system *s = &crowd->system;
@@ -464,10 +454,10 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     st.node_contact += 4 * rows;
     st.raw_gradient += n * (size_t)s->slot_count;
     st.cg += n * SUP_RESPONSE_MAX_SOLVES;
-    return st; /* rhs is scratch of the whole crowd */
+    return st; /* rhs is shared scratch */
 }
 
-/* The same of what detection finds. */
+/* Detection arrays of the instances from `begin` on. */
 static sup_gpu_detect detect_range(const sup_crowd *crowd, int32_t begin)
 {
     sup_gpu_detect d = crowd->detect;
@@ -481,8 +471,8 @@ static sup_gpu_detect detect_range(const sup_crowd *crowd, int32_t begin)
     return d;
 }
 
-/* What a reset keeps of the orders: whether skin touches. Returns whether any does. */
-static bool order_settling(sup_crowd *crowd, int32_t begin, int32_t end, int *code, void *stream)
+/* Sends the commands of the settle phase: only contact and friction. Returns whether any instance has contact. */
+static bool send_settle_commands(sup_crowd *crowd, int32_t begin, int32_t end, int *code, void *stream)
 {
     bool touches = false;
     for (int32_t i = begin; i < end; i++) {
@@ -495,14 +485,14 @@ static bool order_settling(sup_crowd *crowd, int32_t begin, int32_t end, int *co
     return touches;
 }
 
-/* Until skin that touches is apart. */
-static int settle_touching(sup_crowd *crowd, int32_t begin, const sup_gpu_state *st, const sup_gpu_body *body,
-                           const float *pose, void *stream)
+/* Settle steps with contact, until skin in contact is separated. */
+static int settle_contact(sup_crowd *crowd, int32_t begin, const sup_gpu_state *st, const sup_gpu_body *body,
+                          const float *pose, void *stream)
 {
     const sup_gpu_system *system = &crowd->system;
     sup_gpu_detect detect = detect_range(crowd, begin);
     int code = sup_gpu_settled(system, st, stream);
-    for (int32_t round = 0; code == 0 && round < TOUCH_ROUNDS; round++) {
+    for (int32_t step = 0; code == 0 && step < SETTLE_CONTACT_STEPS; step++) {
         code = sup_gpu_settle_detect(system, st, stream);
         if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
         if (code == 0) code = sup_gpu_list_contacts(system, st, stream);
@@ -521,29 +511,29 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     joints.pose += (size_t)begin * (size_t)crowd->joint_count * 12;
     joints.play += begin;
     int code = sup_gpu_pose(&crowd->motion, &joints, crowd->device_seconds, stream);
-    if (code != 0 || crowd->kind != SUP_CROWD_PROJECTIVE) return code;
+    if (code != 0 || crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) return code;
     const sup_gpu_system *system = &crowd->system;
     sup_gpu_state st = state_range(crowd, begin, end);
     sup_gpu_anchors anchors = crowd->anchors;
     sup_gpu_body body = crowd->body;
     anchors.ends += (size_t)begin * (size_t)anchors.view.segment_count * 8;
     body.ends = anchors.ends;
-    bool touches = order_settling(crowd, begin, end, &code, stream);
+    bool touches = send_settle_commands(crowd, begin, end, &code, stream);
     if (code == 0) code = sup_gpu_first_phase(&st, stream);
     if (code == 0 && follows_clips(crowd)) {
-        sup_gpu_colliders things = sup_crowd_colliders_range(crowd, begin);
-        code = sup_gpu_follow(&things, &crowd->motion, &joints, &st, true, stream);
+        sup_gpu_colliders colliders = sup_crowd_colliders_range(crowd, begin);
+        code = sup_gpu_follow(&colliders, &crowd->motion, &joints, &st, true, stream);
     }
     if (code == 0) code = launch_anchors(&anchors, &joints, &st, stream);
     if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
-    for (int32_t round = 0; code == 0 && round < SETTLE_ROUNDS; round++) {
+    for (int32_t step = 0; code == 0 && step < SETTLE_STEPS; step++) {
         code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE_ITERATIONS, 0, stream);
         if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
         if (code == 0) code = sup_gpu_stop(system, &st, stream);
         if (code == 0) code = sup_gpu_settle_end(&st, stream);
     }
-    if (code == 0 && touches) code = settle_touching(crowd, begin, &st, &body, joints.pose, stream);
+    if (code == 0 && touches) code = settle_contact(crowd, begin, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_settled(system, &st, stream);
     return code == 0 ? sup_gpu_untangle_reset(&crowd->part, begin, end - begin, stream) : code;
 }
@@ -552,23 +542,23 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
 
 static int step_classic(sup_crowd *crowd, float dt, void *stream)
 {
-    int code = send_orders(crowd, stream);
+    int code = send_commands(crowd, stream);
     if (code == 0) code = send_seconds(crowd, dt, stream);
     if (code == 0 && crowd->pose_changed) code = send_joints(crowd, crowd->pose, stream);
     crowd->pose_changed = false;
-    return code == 0 ? replay(crowd, SUP_CROWD_STEP | SUP_CROWD_SHOW, stream) : code;
+    return code == 0 ? replay(crowd, SUP_CROWD_STEP | SUP_CROWD_RENDER, stream) : code;
 }
 
-/* The joints of a moment of the frame: `t` of it, `before` the one before. */
-static int pose_at(sup_crowd *crowd, bool moved, double before, double t, double dt, void *stream)
+/* Sends the joints at fraction `t` of the frame; `previous`: fraction of the last call. */
+static int pose_at(sup_crowd *crowd, bool moved, double previous, double t, double dt, void *stream)
 {
-    int code = crowd->has_clips ? send_seconds(crowd, (float)((t - before) * dt), stream) : 0;
+    int code = crowd->has_clips ? send_seconds(crowd, (float)((t - previous) * dt), stream) : 0;
     if (!moved || code != 0) return code;
-    if (t < 1.0) find_between(crowd, t);
+    if (t < 1.0) interpolate_joints(crowd, t);
     return send_joints(crowd, t < 1.0 ? crowd->between : crowd->pose, stream);
 }
 
-/* Instances whose whole skeleton was put elsewhere start anew. */
+/* Resets instances whose skeleton was teleported. */
 static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
 {
     size_t floats = (size_t)crowd->joint_count * 12;
@@ -577,7 +567,7 @@ static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
         float *now = crowd->pose + (size_t)i * floats, *before = crowd->pose_before + (size_t)i * floats;
         if (crowd->play[i].clip >= 0 ||
             !sup_timestep_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)before,
-                                 (const sup_mat34 *)(const void *)now, steps, crowd->size))
+                                     (const sup_mat34 *)(const void *)now, steps, crowd->size))
             continue;
         memcpy(before, now, floats * sizeof(float));
         code = sup_cuda_copy_async(crowd->joints.pose + (size_t)i * floats, now, floats * sizeof(float), stream);
@@ -588,34 +578,31 @@ static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
 
 static int step_projective(sup_crowd *crowd, float seconds, void *stream)
 {
-    const double step = SUP_PROJECTIVE_SECONDS, slack = 1e-4, dt = (double)seconds; /* as in projective_step.c */
-    double due = floor((crowd->behind + dt) / step + slack), at = 0.0;
-    int32_t steps = due < MOST_STEPS ? (int32_t)due : MOST_STEPS;
-    bool moved = crowd->pose_changed, shown = false;
+    const double dt = (double)seconds;
+    double at = 0.0, behind = crowd->behind;
+    sup_timestep frame = sup_timestep_advance(&behind, dt, SUP_PROJECTIVE_SECONDS, SUP_TIMESTEP_BEHIND);
+    bool moved = crowd->pose_changed, rendered = false;
     sup_crowd_wake_moved(crowd);
-    int code = send_orders(crowd, stream);
+    int code = send_commands(crowd, stream);
     if (code == 0) code = send_keep(crowd, seconds, stream);
-    if (code == 0 && moved) code = restart_teleported(crowd, steps, stream);
-    double behind = due > MOST_STEPS ? 0.0 : crowd->behind + dt - (double)steps * step;
-    if (behind < slack * step) behind = 0.0;
-    for (int32_t i = 1; code == 0 && i <= steps; i++) {
-        double end = due > MOST_STEPS ? (double)i / steps : fmin(((double)i * step - crowd->behind) / dt, 1.0);
-        if (i == steps && end > 1.0 - slack) end = 1.0;
-        shown = i == steps && behind == 0.0;
+    if (code == 0 && moved) code = restart_teleported(crowd, frame.count, stream);
+    for (int32_t i = 1; code == 0 && i <= frame.count; i++) {
+        double end = sup_timestep_fraction(&frame, i);
+        rendered = i == frame.count && behind == 0.0;
         code = pose_at(crowd, moved, at, end, dt, stream);
         if (code == 0) code = sup_crowd_send_solids(crowd, at, end, stream);
-        if (code == 0) code = replay(crowd, shown ? SUP_CROWD_STEP | SUP_CROWD_SHOW : SUP_CROWD_STEP, stream);
+        if (code == 0) code = replay(crowd, rendered ? SUP_CROWD_STEP | SUP_CROWD_RENDER : SUP_CROWD_STEP, stream);
         at = end;
     }
-    if (code == 0 && !shown) {
+    if (code == 0 && !rendered) {
         code = pose_at(crowd, moved, at, 1.0, dt, stream);
-        if (code == 0) code = replay(crowd, SUP_CROWD_SHOW | SUP_CROWD_CARRY, stream);
+        if (code == 0) code = replay(crowd, SUP_CROWD_RENDER | SUP_CROWD_EXTRAPOLATE, stream);
     }
     crowd->behind = behind;
     if (moved)
         memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * (size_t)crowd->joint_count * 12 * sizeof(float));
     crowd->pose_changed = false;
-    sup_crowd_pass_colliders(crowd, 0, crowd->count);
+    sup_crowd_end_collider_frame(crowd, 0, crowd->count);
     return code;
 }
 
@@ -623,18 +610,18 @@ sup_result sup_crowd_step(sup_crowd *crowd, float dt, void *stream, sup_error *e
 {
     if (crowd == NULL || !(dt >= 0.0f) || !isfinite(dt))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.step", "",
-                        "A crowd and a time step that is not negative are needed.");
+                        "A crowd and a finite time step that is not negative are required.");
     int code = sup_cuda_use(crowd->device->index);
     if (stream == NULL) stream = crowd->device->stream;
     if (code == 0)
-        code =
-            crowd->kind == SUP_CROWD_PROJECTIVE ? step_projective(crowd, dt, stream) : step_classic(crowd, dt, stream);
+        code = crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? step_projective(crowd, dt, stream)
+                                                           : step_classic(crowd, dt, stream);
     return sup_cuda_result(crowd->device, code, "a crowd took a step", error);
 }
 
 sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error)
 {
-    if (crowd == NULL) return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "", "A crowd is needed.");
+    if (crowd == NULL) return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.null", "", "A crowd is required.");
     int code = sup_cuda_use(crowd->device->index);
     return sup_cuda_result(crowd->device, code == 0 ? sup_cuda_wait_all() : code, "a crowd was waited for", error);
 }
@@ -644,20 +631,20 @@ sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error)
 sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
 {
     int32_t begin, end;
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     void *stream = crowd->device->stream;
     size_t floats = (size_t)crowd->joint_count * 12;
     int code = sup_cuda_use(crowd->device->index);
     if (code == 0) code = sup_cuda_wait_all();
-    if (code == 0) code = send_orders(crowd, stream);
+    if (code == 0) code = send_commands(crowd, stream);
     if (code == 0) code = send_seconds(crowd, 0.0f, stream);
     if (code == 0) code = send_keep(crowd, 0.0f, stream);
     if (code == 0) code = send_joints(crowd, crowd->pose, stream);
     if (code == 0) code = settle(crowd, begin, end, stream);
     memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
            (size_t)(end - begin) * floats * sizeof(float));
-    sup_crowd_pass_colliders(crowd, begin, end);
-    if (code == 0) code = launch_show(crowd, instance >= 0, stream);
+    sup_crowd_end_collider_frame(crowd, begin, end);
+    if (code == 0) code = launch_render(crowd, instance >= 0, stream);
     if (code == 0) code = sup_cuda_wait(stream);
     if (instance < 0) {
         crowd->behind = 0.0;
@@ -666,17 +653,17 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     return sup_cuda_result(crowd->device, code, "instances were put at rest", error);
 }
 
-/* --- Back to the host --- */
+/* --- Readback --- */
 
 sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out *out, sup_error *error)
 {
     int32_t begin, end;
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     if (instance < 0 || out == NULL || (out->normals != NULL && crowd->out.normals == NULL) ||
         (out->tangents != NULL && crowd->out.tangents == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "",
-                        "One instance is read at a time: positions, and normals and tangents where the crowd keeps "
-                        "them (sup_crowd_def).");
+                        "Read one instance at a time; normals and tangents only if the crowd was created with them "
+                        "(sup_crowd_def).");
     sup_result result = sup_crowd_wait(crowd, error);
     const float *from[3] = {crowd->out.positions, crowd->out.normals, crowd->out.tangents};
     float *to[3] = {out->positions, out->normals, out->tangents};
@@ -685,7 +672,8 @@ sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out
         size_t packed = sup_crowd_packed[k], stride = strides[k] != 0 ? strides[k] : packed;
         if (to[k] == NULL) continue;
         if (stride < packed)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "A stride is below %d bytes.", (int)packed);
+            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.read", "", "The stride must be at least %d bytes.",
+                            (int)packed);
         int code =
             sup_cuda_copy_rows(to[k], stride, (const char *)from[k] + (size_t)instance * crowd->out.instance_stride[k],
                                crowd->out.vertex_stride[k], packed, (size_t)crowd->vertex_count);
@@ -713,10 +701,10 @@ sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_rep
 {
     int32_t begin, end;
     sup_gpu_progress progress = {0};
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
-    if (instance < 0 || report == NULL || crowd->kind != SUP_CROWD_PROJECTIVE)
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (instance < 0 || report == NULL || crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.report", "",
-                        "One instance of a projective model has a report at a time.");
+                        "Only a single instance of a projective model has a report.");
     sup_result result = sup_crowd_wait(crowd, error);
     if (result != SUP_OK) return result;
     int code = sup_cuda_copy(&progress, crowd->state.progress + instance, sizeof progress);

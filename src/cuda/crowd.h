@@ -1,4 +1,4 @@
-/* crowd.h (internal) - a device and a crowd as the host side keeps them. */
+/* crowd.h (internal) - host-side state of a device and a crowd. */
 #ifndef SUP_CUDA_CROWD_H
 #define SUP_CUDA_CROWD_H
 
@@ -7,7 +7,7 @@
 #include "cuda/gpu_contact.h"
 #include "cuda/gpu_untangle.h"
 #include "cuda/gpu_render_mesh.h"
-#include "cuda/refuse.h"
+#include "cuda/crowd_support.h"
 #include "cuda/runtime.h"
 #include "deform/instance_colliders.h"
 #include "methods/projective/projective_view.h"
@@ -17,21 +17,23 @@ struct sup_device {
     sup_context context;
     int32_t index;
     sup_cuda_device info;
-    void *stream; /* where work goes when the caller has no stream */
+    void *stream; /* used when the caller passes no stream */
 };
 
-/* A step; a picture; before it the pose of the moment, to which the skin of the last step is carried on. */
-enum { SUP_CROWD_STEP = 1, SUP_CROWD_SHOW = 2, SUP_CROWD_CARRY = 4, SUP_CROWD_ALL = 7 };
+/* Work of a recorded graph: a step; the render mesh; for the latter, the skin of the last step extrapolated to the
+ * current pose. */
+enum { SUP_CROWD_STEP = 1, SUP_CROWD_RENDER = 2, SUP_CROWD_EXTRAPOLATE = 4, SUP_CROWD_ALL = 7 };
 
-/* Things in the way of the instances; all have the same, each where it is for them. */
+/* Scene colliders; the same for all instances, with a transform for each. */
 typedef struct sup_crowd_colliders {
     int32_t count;
     sup_colliders *list; /* checked copies; NULL without any */
     bool follow;         /* some follow nodes */
-    /* [instances*count] own space -> node or world; node -> world; own space -> world in the frame before, and in this one */
-    sup_affine *place, *carrier, *from, *to;
+    /* [instances*count] own space -> node or world; node -> world; own space -> world in the previous frame and in this
+     * one */
+    sup_affine *transform, *node_world, *from, *to;
     sup_gpu_collider *solids; /* [instances*count] as last sent */
-    bool stood;            /* nothing moves in them */
+    bool at_rest;          /* no collider moves in them */
     sup_gpu_colliders device;
 } sup_crowd_colliders;
 
@@ -41,32 +43,32 @@ struct sup_crowd {
     sup_arena arena; /* host memory */
     const sup_model *model;
     const sup_method *method;
-    sup_crowd_kind kind;
+    sup_method_device kind;
     int32_t count, vertex_count, joint_count;
     bool has_clips;
-    sup_array memory; /* void *: what was allocated on the device */
-    size_t allocated; /* bytes of it */
+    sup_array memory; /* void *: device allocations */
+    size_t allocated; /* total size in bytes */
     /* Host side */
     double *values; /* [count*param_count] */
-    float *pose;    /* [count*joint_count*12] joints that the host gave, and those of the frame before */
+    float *pose;    /* [count*joint_count*12] joints set by the host, and those of the previous frame */
     float *pose_before;
-    float *between;           /* the same, on the way */
-    sup_gpu_play *play;       /* [count] as last told; clip -1: pose above */
+    float *between;            /* the same, interpolated */
+    sup_gpu_play *play;        /* [count] as last set; clip -1: `pose` is used */
     sup_gpu_command *orders;   /* [count] */
-    sup_gpu_command *settling; /* [count] of those, what counts at a reset */
-    int32_t weight_count;     /* of morph targets that a pose has */
-    float *morph_weights;     /* [count*weight_count] that the host gave */
+    sup_gpu_command *settling; /* [count] for the settle phase of a reset */
+    int32_t weight_count;      /* morph weights of a pose */
+    float *morph_weights;      /* [count*weight_count] set by the host */
     bool pose_changed, orders_changed, weights_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
-    double behind;       /* seconds that the last step is behind the frame */
-    float seconds;       /* by which clips go on before the next pose, as the device has it */
+    double behind;       /* seconds from the last step to the frame */
+    float seconds;       /* by which clips advance before the next pose, as on the device */
     bool seconds_known;
-    float keep; /* of what was moved apart in the last frame, as the device has it; negative: it does not know */
+    float keep; /* fraction of the untangling offsets that is kept, as on the device; negative: not sent yet */
     float time_step, size, unit_metres;
     /* Device side */
     float *device_seconds, *device_keep;
-    sup_gpu_command *device_orders, *settle_orders; /* settle: nothing but to come to rest */
+    sup_gpu_command *device_orders, *settle_orders; /* settle_orders: of the settle phase */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;
@@ -79,48 +81,49 @@ struct sup_crowd {
     sup_gpu_untangle part;
     sup_gpu_skin skin;
     sup_gpu_out out;
-    /* Recorded launches, by what they do. */
+    /* Recorded launches, by SUP_CROWD_*. */
     void *graph[SUP_CROWD_ALL + 1];
     int32_t graph_turns;
-    int32_t graph_solves; /* 0: nothing touches */
-    bool graph_detects;   /* skin touches skin */
-    bool graph_rigid;     /* some vertices go with their strongest joint alone */
+    int32_t graph_solves; /* 0: no contact */
+    bool graph_detects;   /* self-collision */
+    bool graph_rigid;     /* some instances use only the strongest joint */
 };
 
-/* Bytes of a vertex' position, normal and tangent. */
+/* Size of a vertex' position, normal and tangent in bytes. */
 extern const size_t sup_crowd_packed[3];
 
-/* CUDA's error as a sentence; SUP_OK for 0. */
+/* Converts a CUDA error code; SUP_OK for 0. `doing` completes "The GPU failed while ...". */
 sup_result sup_cuda_result(const sup_device *device, int code, const char *doing, sup_error *error);
 
-/* Device memory that lives as long as the crowd, NULL when there is none (error filled). */
+/* Device memory that is freed with the crowd; NULL when out of memory (sets the error). */
 void *sup_crowd_alloc(sup_crowd *crowd, size_t count, size_t size, sup_error *error);
 void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t size, sup_error *error);
 
-/* Everything that is made once (crowd_open.c). */
+/* Allocations and uploads of a new crowd (crowd_open.c). */
 sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error);
-/* Morph targets (crowd_morphs.c): memory for weights, those of the bind pose; entries of the skin's lanes [lane_count], once. */
+/* Morph targets (crowd_morphs.c): allocates the weights; uploads the targets of the skin's lanes [lane_count]. */
 sup_result sup_crowd_open_weights(sup_crowd *crowd, sup_error *error);
 sup_result sup_crowd_open_morphs(sup_crowd *crowd, const int32_t *lanes, int32_t lane_count, sup_error *error);
-/* The weights of a pose for the instances [begin, end), and what changed to the device. */
-void sup_crowd_take_weights(sup_crowd *crowd, int32_t begin, int32_t end, const float *weights);
+/* Sets the weights of a pose for the instances [begin, end); sends changed weights to the device. */
+void sup_crowd_set_weights(sup_crowd *crowd, int32_t begin, int32_t end, const float *weights);
 int sup_crowd_send_weights(sup_crowd *crowd, void *stream);
-/* Colliders (crowd_colliders.c): checked; then, when everything else of a projective model is there, opened. */
+/* Colliders (crowd_colliders.c): checks and copies them; then, after the rest of a projective model, uploads them. */
 sup_result sup_crowd_check_colliders(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error);
 sup_result sup_crowd_open_colliders(sup_crowd *crowd, const sup_projective_view *view, sup_error *error);
-/* The instances [begin, end) are where the nodes of a pose are. */
-void sup_crowd_aim_colliders(sup_crowd *crowd, int32_t begin, int32_t end, const sup_mat34 *nodes);
-/* At the begin of a frame: instances whose colliders moved do not sleep. At its end, and at a reset: what was now is before. */
+/* Sets the node transforms of the instances [begin, end) for colliders that follow nodes. */
+void sup_crowd_pose_colliders(sup_crowd *crowd, int32_t begin, int32_t end, const sup_mat34 *nodes);
+/* At the start of a frame: wakes instances whose colliders moved. At its end, and at a reset: the current transforms
+ * become the previous ones. */
 void sup_crowd_wake_moved(sup_crowd *crowd);
-void sup_crowd_pass_colliders(sup_crowd *crowd, int32_t begin, int32_t end);
-/* Where they are in a step from part t0 to part t1 of the frame. */
+void sup_crowd_end_collider_frame(sup_crowd *crowd, int32_t begin, int32_t end);
+/* Sends the transforms of a step from fraction t0 to t1 of the frame. */
 int sup_crowd_send_solids(sup_crowd *crowd, double t0, double t1, void *stream);
-/* Those of the instances from `begin` on. */
+/* The colliders of the instances from `begin` on. */
 sup_gpu_colliders sup_crowd_colliders_range(const sup_crowd *crowd, int32_t begin);
 
 /* The range of an instance, or of all for -1. */
-bool sup_crowd_choose(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error);
-/* Orders of an instance from its parameter values. */
+bool sup_crowd_range(const sup_crowd *crowd, int32_t instance, int32_t *begin, int32_t *end, sup_error *error);
+/* Sets the command of an instance from its parameter values. */
 void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance);
 
 #endif

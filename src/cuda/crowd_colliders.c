@@ -1,5 +1,6 @@
-/* crowd_colliders.c - things in the way of a crowd: checked and copied once, and where they are in every step. The host moves
- * them as deform/instance_colliders.c does; those that follow a node of an instance that plays a clip are moved on the device. */
+/* crowd_colliders.c - scene colliders of a crowd: checked and copied once, moved in every step. The host moves them as
+ * in deform/instance_colliders.c; colliders that follow a node of an instance that plays a clip are moved on the
+ * device. */
 #include "cuda/crowd.h"
 
 #include "contact/contact_tuning.h"
@@ -9,20 +10,22 @@ sup_result sup_crowd_check_colliders(sup_crowd *crowd, const sup_crowd_def *def,
 {
     sup_crowd_colliders *c = &crowd->colliders;
     if (def->collider_count < 0 || (def->collider_count > 0 && def->colliders == NULL))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "", "Colliders are counted and not given.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "",
+                        "collider_count must be 0 or the size of the array colliders.");
     if (def->collider_count == 0) return SUP_OK;
-    if (crowd->kind != SUP_CROWD_PROJECTIVE)
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "collider.method", crowd->method->name,
-                        "The method \"%s\" does not mind colliders: bind with one that does, such as projective.",
-                        crowd->method->name);
+    if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE)
+        return sup_fail(
+            error, SUP_ERROR_UNSUPPORTED, "collider.method", crowd->method->name,
+            "Method \"%s\" does not collide with scene colliders: bind with one that does, such as projective.",
+            crowd->method->name);
     c->count = def->collider_count;
     return sup_colliders_create(&crowd->context, def->colliders, c->count, sup_model_node_count(crowd->model), &c->list,
                                 error);
 }
 
-/* --- Once --- */
+/* --- Upload --- */
 
-/* A mesh and its tree; NULL when the device has no memory left (error filled). */
+/* A mesh and its bounding volume hierarchy; NULL when out of device memory (sets the error). */
 static sup_bvh *upload_mesh(sup_crowd *crowd, const sup_bvh *from, sup_error *error)
 {
     size_t triangles = (size_t)from->triangle_count, vertices = 0;
@@ -37,8 +40,8 @@ static sup_bvh *upload_mesh(sup_crowd *crowd, const sup_bvh *from, sup_error *er
     return to.order != NULL ? sup_crowd_upload(crowd, &to, 1, sizeof to, error) : NULL;
 }
 
-/* Thickness of the flesh at rest, and an edge: how deep a thing may be that holds skin. */
-static double *find_thickness(sup_crowd *crowd, const sup_projective_view *view)
+/* Thickness of the tissue at rest plus an edge: scale of the depth of colliders. */
+static double *compute_thickness(sup_crowd *crowd, const sup_projective_view *view)
 {
     const sup_system *s = &view->system;
     double *thickness = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof *thickness);
@@ -49,14 +52,14 @@ static double *find_thickness(sup_crowd *crowd, const sup_projective_view *view)
     return thickness;
 }
 
-/* Solids of the first instance, with their meshes; the others have the same. */
-static sup_result make_solids(sup_crowd *crowd, sup_error *error)
+/* Solids of the first instance, with their meshes; the other instances share these. */
+static sup_result create_solids(sup_crowd *crowd, sup_error *error)
 {
     sup_crowd_colliders *c = &crowd->colliders;
     size_t count = (size_t)c->count, all = (size_t)crowd->count * count;
     for (size_t i = 0; i < count; i++) {
         sup_gpu_collider *to = &c->solids[i];
-        *to = (sup_gpu_collider){.solid = c->list->solids[i], .transform = c->list->place[i], .node = c->list->node[i]};
+        *to = (sup_gpu_collider){.solid = c->list->solids[i], .transform = c->list->transform[i], .node = c->list->node[i]};
         c->follow = c->follow || to->node >= 0;
         if (to->solid.shape != SUP_COLLIDER_MESH) continue;
         to->solid.mesh = upload_mesh(crowd, c->list->solids[i].mesh, error);
@@ -64,8 +67,8 @@ static sup_result make_solids(sup_crowd *crowd, sup_error *error)
     }
     for (size_t k = 0; k < all; k++) {
         c->solids[k] = c->solids[k % count];
-        c->place[k] = c->list->place[k % count];
-        c->carrier[k] = sup_affine_identity();
+        c->transform[k] = c->list->transform[k % count];
+        c->node_world[k] = sup_affine_identity();
     }
     return SUP_OK;
 }
@@ -75,15 +78,15 @@ sup_result sup_crowd_open_colliders(sup_crowd *crowd, const sup_projective_view 
     sup_crowd_colliders *c = &crowd->colliders;
     size_t all = (size_t)crowd->count * (size_t)c->count, skin = (size_t)crowd->system.skin_count;
     if (c->count == 0) return SUP_OK;
-    sup_affine **maps[] = {&c->place, &c->carrier, &c->from, &c->to};
+    sup_affine **maps[] = {&c->transform, &c->node_world, &c->from, &c->to};
     for (int32_t i = 0; i < SUP_COUNT(maps); i++) {
         *maps[i] = sup_arena_alloc(&crowd->arena, all, sizeof(sup_affine));
         if (*maps[i] == NULL) return sup_fail_memory(error, "the crowd's colliders");
     }
     c->solids = sup_arena_alloc(&crowd->arena, all, sizeof(sup_gpu_collider));
-    double *thickness = find_thickness(crowd, view);
+    double *thickness = compute_thickness(crowd, view);
     if (c->solids == NULL || thickness == NULL) return sup_fail_memory(error, "the crowd's colliders");
-    sup_result result = make_solids(crowd, error);
+    sup_result result = create_solids(crowd, error);
     if (result != SUP_OK) return result;
     sup_gpu_colliders *to = &c->device;
     *to = (sup_gpu_colliders){
@@ -104,34 +107,35 @@ sup_gpu_colliders sup_crowd_colliders_range(const sup_crowd *crowd, int32_t begi
     return range;
 }
 
-/* --- From frame to frame --- */
+/* --- Frames --- */
 
-static void aim(sup_crowd_colliders *c, size_t k)
+static void update_transform(sup_crowd_colliders *c, size_t k)
 {
-    c->to[k] = c->solids[k].node >= 0 ? sup_affine_multiply(c->carrier[k], c->place[k]) : c->place[k];
+    c->to[k] = c->solids[k].node >= 0 ? sup_affine_multiply(c->node_world[k], c->transform[k]) : c->transform[k];
 }
 
-void sup_crowd_aim_colliders(sup_crowd *crowd, int32_t begin, int32_t end, const sup_mat34 *nodes)
+void sup_crowd_pose_colliders(sup_crowd *crowd, int32_t begin, int32_t end, const sup_mat34 *nodes)
 {
     sup_crowd_colliders *c = &crowd->colliders;
     for (size_t k = (size_t)begin * (size_t)c->count; k < (size_t)end * (size_t)c->count; k++) {
-        if (c->solids[k].node >= 0) c->carrier[k] = sup_affine_from_float(nodes[c->solids[k].node]);
-        aim(c, k);
+        if (c->solids[k].node >= 0) c->node_world[k] = sup_affine_from_float(nodes[c->solids[k].node]);
+        update_transform(c, k);
     }
 }
 
-sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 place, sup_error *error)
+sup_result sup_crowd_move_collider(sup_crowd *crowd, int32_t instance, int32_t index, sup_mat34 transform,
+                                   sup_error *error)
 {
     int32_t begin, end;
-    if (!sup_crowd_choose(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
+    if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     sup_crowd_colliders *c = &crowd->colliders;
-    if (index < 0 || index >= c->count || !sup_collider_transform_usable(place))
+    if (index < 0 || index >= c->count || !sup_collider_transform_usable(transform))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.transform", "",
-                        "The crowd has %d colliders, and a place must be finite and not flat.", (int)c->count);
+                        "The index must be below %d, and the transform finite and invertible.", (int)c->count);
     for (int32_t i = begin; i < end; i++) {
         size_t k = (size_t)i * (size_t)c->count + (size_t)index;
-        c->place[k] = sup_affine_from_float(place);
-        aim(c, k);
+        c->transform[k] = sup_affine_from_float(transform);
+        update_transform(c, k);
     }
     return SUP_OK;
 }
@@ -152,28 +156,28 @@ void sup_crowd_wake_moved(sup_crowd *crowd)
     }
 }
 
-void sup_crowd_pass_colliders(sup_crowd *crowd, int32_t begin, int32_t end)
+void sup_crowd_end_collider_frame(sup_crowd *crowd, int32_t begin, int32_t end)
 {
     sup_crowd_colliders *c = &crowd->colliders;
     size_t count = (size_t)c->count, first = (size_t)begin * count, all = (size_t)(end - begin) * count;
     if (!moved(c, first, all)) return;
     memcpy(c->from + first, c->to + first, all * sizeof *c->to);
-    c->stood = false; /* the device has to be told */
+    c->at_rest = false; /* the new transforms must be sent */
 }
 
 int sup_crowd_send_solids(sup_crowd *crowd, double t0, double t1, void *stream)
 {
     sup_crowd_colliders *c = &crowd->colliders;
     size_t all = (size_t)crowd->count * (size_t)c->count;
-    bool stands = !moved(c, 0, all);
-    if (all == 0 || (stands && c->stood)) return 0;
+    bool at_rest = !moved(c, 0, all);
+    if (all == 0 || (at_rest && c->at_rest)) return 0;
     for (size_t k = 0; k < all; k++) {
         sup_gpu_collider *to = &c->solids[k];
-        to->transform = c->place[k];
+        to->transform = c->transform[k];
         to->solid.previous = sup_affine_between(c->from[k], c->to[k], t0);
         to->solid.world = sup_affine_between(c->from[k], c->to[k], t1);
         if (!sup_collider_invert(&to->solid, &to->space)) to->space.scale = 0.0;
     }
-    c->stood = stands;
+    c->at_rest = at_rest;
     return sup_cuda_copy_async(c->device.solids, c->solids, all * sizeof *c->solids, stream);
 }

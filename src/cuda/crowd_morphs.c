@@ -1,6 +1,6 @@
-/* crowd_morphs.c - morph targets of a crowd: what they do to the lanes of the skin, and their weights on the way to the
- * device. Where a clip plays the device samples the weights itself (pose.cu). As on the CPU they move what linear blending
- * moves: all of a classic skin, and of `projective` the parts that are not simulated. */
+/* crowd_morphs.c - morph targets of a crowd: their offsets for the lanes of the skin, and their weights. The weights of
+ * a clip are sampled on the device (pose.cu). As on the CPU they move the vertices of linear blending: all of a classic
+ * skin, and of `projective` the primitives that are not simulated. */
 #include "cuda/crowd.h"
 
 #include "skin/skin.h"
@@ -13,14 +13,14 @@ sup_result sup_crowd_open_weights(sup_crowd *crowd, sup_error *error)
     return crowd->morph_weights != NULL ? SUP_OK : sup_fail_memory(error, "the crowd");
 }
 
-/* Entries of the model by lane, [entry_count] at most; targets keep their order, as the model has them by target. */
+/* Morph offsets sorted by lane; within a lane in the order of the targets. */
 typedef struct entries {
     int32_t *first;  /* [lane_count+1] */
     int32_t *weight; /* [first[lane_count]] */
     float *offsets;  /* six each */
 } entries;
 
-/* Calls of count: first[lane + 1] is how many the lane has; then where they begin, and the entries themselves. */
+/* Counting sort: first[lane + 1] is the count of a lane, then its start. */
 static void sort_entries(const sup_skin_model *skin, const int32_t *lane_of, int32_t lane_count, entries *e)
 {
     const sup_skin_morphs *m = &skin->morphs;
@@ -37,7 +37,7 @@ static void sort_entries(const sup_skin_model *skin, const int32_t *lane_of, int
             e->weight[to] = m->weight[segment % m->count];
             memcpy(e->offsets + 6 * (size_t)to, m->offsets + 6 * (size_t)i, 6 * sizeof(float));
         }
-    for (int32_t i = lane_count; i > 0; i--) /* each has become the begin of the next */
+    for (int32_t i = lane_count; i > 0; i--) /* each has become the start of the next */
         e->first[i] = e->first[i - 1];
     e->first[0] = 0;
 }
@@ -61,12 +61,12 @@ sup_result sup_crowd_open_morphs(sup_crowd *crowd, const int32_t *lanes, int32_t
     sup_skin_model skin = sup_skin_open(crowd->model);
     if (skin.morphs.count == 0 || lane_count == 0) return SUP_OK;
     size_t all = (size_t)skin.cluster_count * SUP_SKIN_CLUSTER;
-    size_t most = (size_t)skin.morphs.first[(int64_t)skin.window_count * skin.morphs.count];
+    size_t capacity = (size_t)skin.morphs.first[(int64_t)skin.window_count * skin.morphs.count];
     sup_arena arena = sup_arena_create(&crowd->context.allocator);
     int32_t *lane_of = sup_arena_alloc(&arena, all, sizeof(int32_t));
     entries e = {.first = sup_arena_alloc(&arena, (size_t)lane_count + 1, sizeof(int32_t)),
-                 .weight = sup_arena_alloc(&arena, most + 1, sizeof(int32_t)),
-                 .offsets = sup_arena_alloc(&arena, most + 1, 6 * sizeof(float))};
+                 .weight = sup_arena_alloc(&arena, capacity + 1, sizeof(int32_t)),
+                 .offsets = sup_arena_alloc(&arena, capacity + 1, 6 * sizeof(float))};
     sup_result result = SUP_OK;
     if (lane_of == NULL || e.first == NULL || e.weight == NULL || e.offsets == NULL)
         result = sup_fail_memory(error, "the crowd's morph targets");
@@ -82,7 +82,7 @@ sup_result sup_crowd_open_morphs(sup_crowd *crowd, const int32_t *lanes, int32_t
     return result;
 }
 
-void sup_crowd_take_weights(sup_crowd *crowd, int32_t begin, int32_t end, const float *weights)
+void sup_crowd_set_weights(sup_crowd *crowd, int32_t begin, int32_t end, const float *weights)
 {
     size_t count = (size_t)crowd->weight_count;
     for (int32_t i = begin; count > 0 && i < end; i++)
@@ -94,7 +94,7 @@ int sup_crowd_send_weights(sup_crowd *crowd, void *stream)
 {
     if (!crowd->weights_changed) return 0;
     crowd->weights_changed = false;
-    /* All of them: those of clips are found again before they are looked at. */
+    /* All of them: those of clips are sampled again before they are used. */
     return sup_cuda_copy_async(crowd->skin.morphs.weights, crowd->morph_weights,
                                (size_t)crowd->count * (size_t)crowd->weight_count * sizeof(float), stream);
 }

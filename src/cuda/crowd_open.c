@@ -1,4 +1,4 @@
-/* crowd_open.c - a model and its instances to the device, once. */
+/* crowd_open.c - uploads a model and allocates its instances. */
 #include "cuda/crowd.h"
 
 #include "cuda/untangle_clusters.h"
@@ -21,7 +21,7 @@ void *sup_crowd_alloc(sup_crowd *crowd, size_t count, size_t size, sup_error *er
         sup_cuda_result(crowd->device, code, "the crowd was opened", error);
         if (sup_cuda_is_memory(code))
             sup_fail(error, SUP_ERROR_MEMORY, "cuda.memory", crowd->device->info.name,
-                     "%d instances need more memory than the GPU has left: %d MB were taken and %d MB more are needed. "
+                     "%d instances do not fit the free GPU memory: %d MB are allocated and %d MB more are required. "
                      "Use fewer instances.",
                      (int)crowd->count, (int)(crowd->allocated >> 20), (int)(bytes >> 20));
         return NULL;
@@ -39,7 +39,7 @@ void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t 
     return sup_cuda_result(crowd->device, code, "a model was copied to it", error) == SUP_OK ? memory : NULL;
 }
 
-/* Arrays of a structure: every one is needed. */
+/* Uploads the arrays of a structure and remembers a failure. */
 typedef struct uploader {
     sup_crowd *crowd;
     sup_error *error;
@@ -68,8 +68,8 @@ static int channel_width(const sup_channel *c)
     return c->interpolation == SUP_INTERPOLATE_CUBIC ? 3 * width : width;
 }
 
-/* Which of the crowd's `nodes` and morph weights behind them a channel moves. */
-static int32_t moved_by(const sup_channel *c, int32_t nodes)
+/* Index of the node that a channel animates, or nodes + index of its morph weight. */
+static int32_t channel_target(const sup_channel *c, int32_t nodes)
 {
     return c->target == SUP_CHANNEL_MORPH ? nodes + c->index : c->index;
 }
@@ -82,7 +82,7 @@ typedef struct motion_arrays {
     int64_t channel_count, time_count, value_count;
 } motion_arrays;
 
-/* Channels sorted by node, then by morph weight, clip after clip; the last of two channels for one thing wins as on the CPU. */
+/* Channels sorted by node, then by morph weight; of two channels for one target the last one wins, as on the CPU. */
 static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, int32_t weights, motion_arrays *m)
 {
     int32_t all = nodes + weights;
@@ -92,7 +92,7 @@ static void write_clip(const sup_clip *clip, int32_t index, int32_t nodes, int32
         first[node] = (int32_t)m->channel_count;
         for (int32_t i = 0; node < all && i < clip->channel_count; i++) {
             const sup_channel *c = &clip->channels[i];
-            if (moved_by(c, nodes) != node) continue;
+            if (channel_target(c, nodes) != node) continue;
             m->channels[m->channel_count++] =
                 (sup_gpu_channel){(int32_t)c->target, (int32_t)c->interpolation, c->key_count, (int32_t)m->time_count,
                                   (int32_t)m->value_count};
@@ -208,7 +208,7 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     return done(&u);
 }
 
-/* --- The shown skin --- */
+/* --- Render mesh --- */
 
 const size_t sup_crowd_packed[3] = {3 * sizeof(float), 3 * sizeof(float), 4 * sizeof(float)};
 
@@ -221,19 +221,19 @@ static sup_result check_tangents(const sup_crowd_def *def, const sup_skin_model 
 {
     if (!wants_tangents(def)) return SUP_OK;
     if (skin->tangents == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "The character has no tangents to be moved.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "The character has no tangents.");
     if (def->no_normals)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "Tangents need the normals that they lie on.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "Tangents need normals: clear no_normals.");
     return SUP_OK;
 }
 
 static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error *error)
 {
     size_t vertices = (size_t)crowd->vertex_count;
-    float *given[3] = {def->positions, def->normals, def->tangents};
+    float *callers[3] = {def->positions, def->normals, def->tangents};
     size_t strides[3] = {def->position_stride, def->normal_stride, def->tangent_stride};
     size_t instances[3] = {def->position_instance_stride, def->normal_instance_stride, def->tangent_instance_stride};
-    bool left_out[3] = {false, def->no_normals, !wants_tangents(def)};
+    bool skipped[3] = {false, def->no_normals, !wants_tangents(def)};
     float **to[3] = {&crowd->out.positions, &crowd->out.normals, &crowd->out.tangents};
     uploader u = {crowd, error, false};
     for (int k = 0; k < 3; k++) {
@@ -241,14 +241,16 @@ static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error
         size_t stride = strides[k] != 0 ? strides[k] : packed;
         size_t instance = instances[k] != 0 ? instances[k] : stride * vertices;
         if (stride < packed || stride % sizeof(float) != 0 || instance % sizeof(float) != 0 ||
-            (uintptr_t)given[k] % sizeof(float) != 0 || (given[k] == NULL && (strides[k] != 0 || instances[k] != 0)))
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.output", "",
-                            "Strides of the crowd's output must be multiples of 4, at least 12 bytes a vertex (16 for "
-                            "tangents), and belong to an array of the caller's.");
+            (uintptr_t)callers[k] % sizeof(float) != 0 ||
+            (callers[k] == NULL && (strides[k] != 0 || instances[k] != 0)))
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "crowd.output", "",
+                "Strides of the crowd's output must be multiples of 4, at least 12 bytes per vertex (16 for "
+                "tangents), and are only allowed with an array of the caller.");
         crowd->out.vertex_stride[k] = stride;
         crowd->out.instance_stride[k] = instance;
-        if (left_out[k]) continue;
-        *to[k] = given[k] != NULL ? given[k] : up(&u, NULL, crowd->count, instance);
+        if (skipped[k]) continue;
+        *to[k] = callers[k] != NULL ? callers[k] : up(&u, NULL, crowd->count, instance);
     }
     return done(&u);
 }
@@ -268,7 +270,8 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
     }
     int32_t count = 0;
     for (int32_t w = 0; w < skin.window_count; w++)
-        for (int32_t i = skin.window_first[w] * SUP_SKIN_CLUSTER; i < skin.window_first[w + 1] * SUP_SKIN_CLUSTER; i++) {
+        for (int32_t i = skin.window_first[w] * SUP_SKIN_CLUSTER; i < skin.window_first[w + 1] * SUP_SKIN_CLUSTER;
+             i++) {
             int32_t v = w * SUP_SKIN_WINDOW + skin.vertex[i];
             if (v >= crowd->vertex_count || seen[v] || (covered != NULL && covered[v])) continue;
             seen[v] = 1;
@@ -289,7 +292,7 @@ static sup_result open_skin(sup_crowd *crowd, const unsigned char *covered, sup_
                        .normals = up(&u, skin.normals, (int64_t)all * 3, sizeof(float)),
                        .joint_centre = up(&u, skin.joint_centre, 3 * (int64_t)skin.joint_count, sizeof(float))};
     if (crowd->out.tangents != NULL) crowd->skin.tangents = up(&u, skin.tangents, (int64_t)all * 4, sizeof(float));
-    if (crowd->kind == SUP_CROWD_DUALQUAT)
+    if (crowd->kind == SUP_METHOD_DEVICE_DUALQUAT)
         crowd->skin.rigid = up(&u, NULL, (int64_t)crowd->count * crowd->joint_count, 24 * sizeof(float));
     sup_result result = done(&u);
     if (result == SUP_OK) result = sup_crowd_open_morphs(crowd, lane, count, error);
@@ -575,8 +578,8 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
     to->ring_frame = up(&u, a->ring_frame, a->ring_count, sizeof(int32_t));
     to->ring_rest = up(&u, a->ring_rest, 3 * SUP_RING_POINTS * (int64_t)a->ring_count, sizeof(float));
     to->twist_index = up(&u, a->twist_index, 2 * (int64_t)a->twist_count, sizeof(int32_t));
-    to->held_index = up(&u, a->held_index, 2 * (int64_t)a->held_count, sizeof(int32_t));
-    to->held_rest = up(&u, a->held_rest, 3 * (int64_t)a->held_count, sizeof(float));
+    to->attached_index = up(&u, a->attached_index, 2 * (int64_t)a->attached_count, sizeof(int32_t));
+    to->attached_rest = up(&u, a->attached_rest, 3 * (int64_t)a->attached_count, sizeof(float));
     to->twist_rest = up(&u, a->twist_rest, 4 * (int64_t)a->twist_count, sizeof(float));
     to->anchor_vertex = to->rigid_first = NULL; /* the device does not look at them */
     crowd->anchors.rigid_frame = up(&u, frame, rigid, sizeof(int32_t));
@@ -604,7 +607,8 @@ static const float *spread_list(uploader *u, int32_t skin_count, int32_t count, 
 }
 
 /* The rest pose in the order of the blocks, and what the simulated skin has of its bones. */
-static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_subdomains *b, sup_error *error)
+static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_subdomains *b,
+                            sup_error *error)
 {
     const sup_system *s = &view->system;
     float *rest = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count * 3, sizeof(float));
@@ -621,17 +625,18 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
         .start_rest = up(&u, view->start_rest, s->skin_count, 3 * sizeof(float)),
         .foot_bone = feet ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
         .foot_along = feet ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
-        .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex, view->velocity_limit_length),
-        .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_share),
+        .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex,
+                                      view->velocity_limit_length),
+        .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_weight),
         .joint_count = view->joint_count,
         .segment_count = view->anchors.segment_count,
         .ends = crowd->anchors.ends};
     return done(&u);
 }
 
-/* --- Parting --- */
+/* --- Untangling --- */
 
-static void open_part_view(uploader *u, const sup_untangle_view *from, sup_untangle_view *to)
+static void open_untangle_view(uploader *u, const sup_untangle_view *from, sup_untangle_view *to)
 {
     int64_t n = from->vertex_count, clusters = u->crowd->part.cluster_count, coarse = from->coarse_count;
     size_t index = sizeof(int32_t);
@@ -651,34 +656,35 @@ static void open_part_view(uploader *u, const sup_untangle_view *from, sup_untan
     to->render_vertices = up(u, from->render_vertices, from->render_first[n], index);
 }
 
-/* Room for as many characters at a time as the device can part. */
-static void open_part_room(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *part)
+/* Scratch for as many characters as the device untangles at a time. */
+static void open_untangle_scratch(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *part)
 {
     int64_t rooms = part->scratch_count, n = rooms * view->vertex_count;
-    part->scratch = (sup_gpu_untangle_scratch){.vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
-                                     .state = up(u, NULL, n, sizeof(int32_t)),
-                                     .boundary = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
-                                     .owner = up(u, NULL, n, sizeof(uint32_t)),
-                                     .list = up(u, NULL, n, sizeof(int32_t)),
-                                     .known = up(u, NULL, n, sizeof(int32_t)),
-                                     .queue = up(u, NULL, n, sizeof(int32_t)),
-                                     .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
-                                     .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .dirty_list = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .slot = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-                                     .crossings = up(u, NULL, rooms * SUP_GPU_UNTANGLE_CROSSINGS, sizeof(sup_gpu_untangle_crossing)),
-                                     .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
-                                     .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
+    part->scratch = (sup_gpu_untangle_scratch){
+        .vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
+        .state = up(u, NULL, n, sizeof(int32_t)),
+        .boundary = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+        .owner = up(u, NULL, n, sizeof(uint32_t)),
+        .list = up(u, NULL, n, sizeof(int32_t)),
+        .known = up(u, NULL, n, sizeof(int32_t)),
+        .queue = up(u, NULL, n, sizeof(int32_t)),
+        .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
+        .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .dirty_list = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .slot = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
+        .crossings = up(u, NULL, rooms * SUP_GPU_UNTANGLE_CROSSINGS, sizeof(sup_gpu_untangle_crossing)),
+        .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
+        .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
 }
 
-static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
+static sup_result open_untangle(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
 {
     enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 256, SPLIT_ALONE = 4, JOINED = 4 };
-    const sup_untangle_view *view = &from->part;
+    const sup_untangle_view *view = &from->untangle;
     sup_gpu_untangle *part = &crowd->part;
     uploader u = {crowd, error, false};
     int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
-    if (view->triangle_count == 0) return SUP_OK; /* too fine */
+    if (view->triangle_count == 0) return SUP_OK; /* the mesh is too fine */
     unsigned char *fixed = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
     int32_t *first_render = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
     sup_untangle_clusters clusters;
@@ -694,7 +700,7 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->scratch_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
     part->joined = n > 2 ? JOINED : JOINED_ALONE;
     part->split = n > 2 ? 1 : SPLIT_ALONE;
-    open_part_view(&u, view, &part->view);
+    open_untangle_view(&u, view, &part->view);
     part->first_render = up(&u, first_render, view->vertex_count, sizeof(int32_t));
     part->fixed = up(&u, fixed, view->coarse_count, 1);
     part->coarse_rest = crowd->body.start_rest;
@@ -709,7 +715,7 @@ static sup_result open_part(sup_crowd *crowd, const sup_projective_view *from, s
     part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long));
     part->vertex_first = up(&u, clusters.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
     part->vertex_clusters = up(&u, clusters.clusters, clusters.first[view->vertex_count], sizeof(int32_t));
-    open_part_room(&u, view, part);
+    open_untangle_scratch(&u, view, part);
     return done(&u);
 }
 
@@ -720,18 +726,19 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
                       sup_gpu_anchors_shared(&crowd->anchors.view), sup_gpu_list_shared(&crowd->system)};
     for (int32_t i = 0; i < SUP_COUNT(needs); i++)
         if (needs[i] > limit)
-            return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cuda.large", crowd->device->info.name,
-                            "The character is too large for the device: a block needs %d kB of fast memory and has %d. "
-                            "Bind with fewer \"vertices\", or step it on the CPU.",
-                            (int)(needs[i] >> 10), (int)(limit >> 10));
+            return sup_fail(
+                error, SUP_ERROR_UNSUPPORTED, "cuda.large", crowd->device->info.name,
+                "The character is too large for the device: a thread block needs %d kB of shared memory and has %d. "
+                "Bind with fewer \"vertices\", or step it on the CPU.",
+                (int)(needs[i] >> 10), (int)(limit >> 10));
     return SUP_OK;
 }
 
 static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
     sup_subdomains *blocks = NULL;
-    sup_result result = sup_subdomains_create(&crowd->context, &view->system,
-                                          crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_LIMIT_SINGLE, &blocks, error);
+    sup_result result = sup_subdomains_create(
+        &crowd->context, &view->system, crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_LIMIT_SINGLE, &blocks, error);
     if (result != SUP_OK) return result;
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;
@@ -748,7 +755,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK) result = open_state(crowd, error);
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);
     if (result == SUP_OK) result = open_upsample(crowd, view, error);
-    if (result == SUP_OK) result = open_part(crowd, view, error);
+    if (result == SUP_OK) result = open_untangle(crowd, view, error);
     if (result == SUP_OK) result = sup_crowd_open_colliders(crowd, view, error);
     if (result == SUP_OK)
         result = sup_cuda_result(crowd->device, sup_gpu_step_prepare(&crowd->system), "its kernels were loaded", error);
@@ -765,16 +772,16 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
     const float *inverse = skin.joint_inverse_bind;
     sup_result result = SUP_OK;
     crowd->joint_count = skin.joint_count;
-    if (crowd->kind == SUP_CROWD_PROJECTIVE) {
+    if (crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE) {
         result = sup_projective_open(crowd->model, &view, error);
         if (result == SUP_OK &&
             (view.joint_count != skin.joint_count ||
              memcmp(view.joint_node, node, (size_t)skin.joint_count * sizeof *node) != 0 ||
              memcmp(view.joint_inverse_bind, inverse, 12 * (size_t)skin.joint_count * sizeof *inverse) != 0))
             result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.joints", "",
-                              "The model's parts have different joints: step it on the CPU.");
+                              "The joints of the simulation and of linear blending differ: step the model on the CPU.");
     }
-    /* The largest arrays first: a crowd that is too large is refused before the host has taken memory for it. */
+    /* The largest arrays first: a crowd that is too large is refused before the host allocates memory for it. */
     if (result == SUP_OK) result = check_tangents(def, &skin, error);
     if (result == SUP_OK) result = sup_crowd_check_colliders(crowd, def, error);
     if (result == SUP_OK) result = open_out(crowd, def, error);
@@ -784,8 +791,9 @@ sup_result sup_crowd_open(sup_crowd *crowd, const sup_crowd_def *def, sup_error 
     if (result == SUP_OK && crowd->motion.clip_count > 0 &&
         sup_gpu_pose_shared(&crowd->motion) > crowd->device->info.shared_limit)
         result = sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.nodes", "",
-                          "The character has too many nodes (%d) to sample its clips on the device: give it poses.",
+                          "The character has too many nodes (%d) to sample clips on the device: use sup_crowd_pose.",
                           (int)crowd->motion.node_count);
     if (result != SUP_OK) return result;
-    return crowd->kind == SUP_CROWD_PROJECTIVE ? open_projective(crowd, &view, error) : open_skin(crowd, NULL, error);
+    return crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE ? open_projective(crowd, &view, error)
+                                                       : open_skin(crowd, NULL, error);
 }

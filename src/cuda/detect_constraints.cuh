@@ -218,7 +218,7 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
     const int previous = v < s.skin_count ? st.pair[at] : -1;
     if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
     contact_query query;
-    const int triangle = update_pair<LANES>(w, v, previous, st.progress[character].still == STILL_TOUCH, query);
+    const int triangle = update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(st.progress[character].still), query);
     const bool first = threadIdx.x % LANES == 0;
     if (first) st.pair[at] = triangle;
     if (!first || triangle < 0) return false;

@@ -1,4 +1,4 @@
-/* device.c - finding a GPU, and what CUDA says as a sentence. */
+/* device.c - opens a GPU, and converts CUDA errors. */
 #include "cuda/crowd.h"
 
 sup_result sup_cuda_result(const sup_device *device, int code, const char *doing, sup_error *error)
@@ -7,10 +7,9 @@ sup_result sup_cuda_result(const sup_device *device, int code, const char *doing
     if (code == 0) return SUP_OK;
     if (sup_cuda_is_memory(code))
         return sup_fail(error, SUP_ERROR_MEMORY, "cuda.memory", name,
-                        "The GPU's memory ran out while %s. Use fewer instances, or free other programs' memory.",
-                        doing);
+                        "Out of GPU memory while %s. Use fewer instances, or free memory of other programs.", doing);
     return sup_fail(error, SUP_ERROR_DEVICE, "cuda.failed", name,
-                    "The GPU failed while %s: %s (CUDA error %d). Create the device and its crowds anew.", doing,
+                    "The GPU failed while %s: %s (CUDA error %d). Create the device and its crowds again.", doing,
                     sup_cuda_error_text(code), code);
 }
 
@@ -20,14 +19,14 @@ sup_result sup_device_cuda_create(const sup_context *context_in, int32_t index, 
     int code = 0;
     if (device_out == NULL || index < 0)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "cuda.null", "",
-                        "A place for the device and its number are needed.");
+                        "A pointer for the new device and an index that is not negative are required.");
     int32_t count = sup_cuda_device_count(&code);
     if (count <= 0)
         return sup_fail(error, SUP_ERROR_UNSUPPORTED, "cuda.none", "",
-                        "No GPU can be used here (%s): step on the CPU, or install an NVIDIA driver.",
-                        code != 0 ? sup_cuda_error_text(code) : "CUDA finds none");
+                        "No usable GPU (%s): step on the CPU, or install an NVIDIA driver.",
+                        code != 0 ? sup_cuda_error_text(code) : "CUDA found none");
     if (index >= count)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "cuda.index", "", "There is no GPU number %d: %d were found.",
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "cuda.index", "", "GPU index %d is out of range: %d were found.",
                         (int)index, (int)count);
     sup_context context = sup_context_resolve(context_in);
     sup_device *device = sup_alloc_zero(&context.allocator, sizeof *device);

@@ -1,4 +1,4 @@
-/* gpu_render_mesh.h (internal) - poses, anchors and shown skin on the device: arrays and launches. See gpu.h. */
+/* gpu_render_mesh.h (internal) - poses, anchors and render mesh on the device: arrays and launches. See gpu.h. */
 #ifndef SUP_CUDA_GPU_RENDER_MESH_H
 #define SUP_CUDA_GPU_RENDER_MESH_H
 
@@ -13,7 +13,7 @@ extern "C" {
 
 /* --- Poses --- */
 
-/* A channel of a clip: sup_channel with places in common arrays. */
+/* A channel of a clip: sup_channel with offsets into common arrays. */
 typedef struct sup_gpu_channel {
     int32_t target, interpolation, key_count;
     int32_t time_first, value_first;
@@ -21,7 +21,7 @@ typedef struct sup_gpu_channel {
 
 typedef struct sup_gpu_clip {
     float start, end;
-    int32_t node_first; /* into channel_first: node_count + weight_count + 1 of them */
+    int32_t node_first; /* into channel_first, which has node_count + weight_count + 1 entries per clip */
 } sup_gpu_clip;
 
 /* Nodes of a character and its clips; node_count 0 without clips. */
@@ -31,20 +31,20 @@ typedef struct sup_gpu_motion {
     const int32_t *parent;        /* [node_count] */
     const float *rest;            /* [node_count*10] translation, rotation, scale */
     const sup_gpu_clip *clips;    /* [clip_count] */
-    const float *rest_weights;    /* [weight_count] where a clip has no channel for it */
+    const float *rest_weights;    /* [weight_count] for weights without a channel */
     const int32_t *channel_first; /* channels of each node, then of each weight, of each clip */
     const sup_gpu_channel *channels;
     const float *times, *values;
 } sup_gpu_motion;
 
-/* What a character plays. */
+/* The clip that a character plays. */
 typedef struct sup_gpu_play {
-    int32_t clip; /* -1: the host gives its joints */
+    int32_t clip; /* -1: the host sets its joints */
     int32_t loops;
     float time, speed;
 } sup_gpu_play;
 
-/* Joints of a model, and those of the characters in their pose. */
+/* Joints of a model, and their matrices in the poses of the characters. */
 typedef struct sup_gpu_joints {
     int32_t count, joint_count;
     const int32_t *node;       /* [joint_count] */
@@ -53,12 +53,12 @@ typedef struct sup_gpu_joints {
     sup_gpu_play *play;        /* [count] */
 } sup_gpu_joints;
 
-/* Poses of the characters that play a clip, `seconds` (on the device) later than before. */
+/* Advances the characters that play a clip by `seconds` (on the device) and computes their poses. */
 int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds, void *stream);
 size_t sup_gpu_pose_shared(const sup_gpu_motion *motion);
-/* After that: the weights of their morph targets where their clips stand now, [count*weight_count]. */
+/* After that: their morph weights at the current time of their clips, [count*weight_count]. */
 int sup_gpu_weights(const sup_gpu_motion *motion, const sup_gpu_joints *joints, float *weights, void *stream);
-/* The same as sup_gpu_pose at the begin of a step, and who stands and sleeps. */
+/* sup_gpu_pose at the start of a step, and the rest counter and sleep of the characters (sleep.cuh). */
 int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
                  const sup_gpu_system *system, const sup_gpu_state *state, void *stream);
 
@@ -68,19 +68,19 @@ typedef struct sup_gpu_anchors {
     sup_anchors view;           /* of arrays on the device */
     const int32_t *rigid_frame; /* [rigid] frame of each */
     int32_t rigid_count;
-    int32_t first, stride; /* anchors before these, and of a character in all */
-    float *ends;           /* [count*piece_count*8] ends of the pieces in the pose, for feet */
+    int32_t first, stride; /* anchors before these, and total per character */
+    float *ends;           /* [count*segment_count*8] ends of the bone segments in the pose, for foot points */
 } sup_gpu_anchors;
 
 size_t sup_gpu_anchors_shared(const sup_anchors *view);
-/* `phases`: the first of a row of structures of `phase_stride` bytes that begin with the phase of a character. `bend`:
- * out - 2 before + before that. */
+/* `phases`: array of structures of `phase_stride` bytes that begin with the phase of a character. `bend`: second
+ * difference of the anchors over three steps. */
 int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
                          size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend, void *stream);
 
-/* --- The shown skin --- */
+/* --- Render mesh --- */
 
-/* Where the skin of the characters goes, on the device. Strides in bytes; NULL arrays are not written. */
+/* Output on the device. Strides in bytes; NULL arrays are not written. */
 typedef struct sup_gpu_out {
     float *positions, *normals, *tangents;
     size_t vertex_stride[3];   /* of positions, of normals, of tangents */
@@ -90,8 +90,8 @@ typedef struct sup_gpu_out {
 typedef struct sup_gpu_upsample {
     int32_t coarse_count, slots, plain_count, row_count;
     const int32_t *row_vertex; /* [row_count] */
-    const uint16_t *narrow;    /* [slots*row_count] slot by slot */
-    const int32_t *wide;       /* the same where coarse vertices are many */
+    const uint16_t *narrow;    /* [slots*row_count] coarse vertex, slot by slot */
+    const int32_t *wide;       /* the same for more than 65536 coarse vertices */
     const float *plain;        /* [slots*plain_count*2] */
     const float *riding;       /* [slots*(row_count-plain_count)*4] */
     const int32_t *triangles, *corner_first, *corner_triangle;
@@ -99,18 +99,19 @@ typedef struct sup_gpu_upsample {
     const float *tangent_weights; /* [slots*row_count*2] from positions and normals; NULL: no tangents */
     const float *tangent_signs;   /* [row_count] handedness */
     float *coarse;                /* [count*coarse_count*8] x nx y ny z nz 0 0 */
-    sup_gpu_four *brief; /* [count*coarse_count] of crowds: x y z, and ten bits of each of the normal's; else NULL */
+    sup_gpu_four
+        *brief; /* [count*coarse_count] packed for crowds: x y z, and a normal of three times ten bits; else NULL */
 } sup_gpu_upsample;
 
-/* The skin of the last step, or `carried`. Hidden characters are left as they are. */
+/* From the skin of the last step, or the extrapolated one. Hidden characters are not updated. */
 int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
-                 void *stream);
+                        void *stream);
 
 /* Morph targets of the lanes: an entry adds weight * offset to the position and the normal at rest. */
 typedef struct sup_gpu_morphs {
-    int32_t weight_count;  /* of a pose; 0: no target moves any of the lanes */
+    int32_t weight_count;  /* of a pose; 0: no target affects any of the lanes */
     const int32_t *first;  /* [lane_count+1] entries of a lane, in the order of the targets */
-    const int32_t *weight; /* [entry] which one */
+    const int32_t *weight; /* [entry] index of its weight */
     const float *offsets;  /* [entry*6] position and normal, bind space */
     float *weights;        /* [count*weight_count] of the characters' poses */
 } sup_gpu_morphs;
@@ -118,8 +119,8 @@ typedef struct sup_gpu_morphs {
 /* The classic methods, from the lanes of skin. */
 typedef struct sup_gpu_skin {
     int32_t lane_count;
-    const int32_t *lane;   /* [lane_count] block*16 + lane: those to move */
-    const int32_t *vertex; /* [lane_count] where it goes */
+    const int32_t *lane;   /* [lane_count] cluster*16 + lane of the vertices to skin */
+    const int32_t *vertex; /* [lane_count] output vertex */
     const int32_t *joint_first, *weight_first;
     const uint16_t *joints;
     const float *weights;
@@ -131,7 +132,7 @@ typedef struct sup_gpu_skin {
     float *rigid;              /* [count*joint_count*24] dual quaternion, stretch, whether stretched; NULL: linear */
 } sup_gpu_skin;
 
-/* `some_rigid`: some characters have the order `strongest`. */
+/* `some_rigid`: some characters have the command `strongest`. */
 int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_command *orders,
                       bool some_rigid, const sup_gpu_out *out, void *stream);
 

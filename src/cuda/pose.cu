@@ -1,4 +1,4 @@
-/* pose.cu - clips sampled, skeletons composed and anchors placed on the device: a crowd needs a few bytes a frame.
+/* pose.cu - samples clips, composes skeletons and evaluates anchors on the device: a crowd needs a few bytes per frame.
  *
  * The same arithmetic as src/pose (glTF 2.0, appendix C) in float, and as tissue/anchors_step.c. */
 #include "cuda/gpu_colliders.h"
@@ -9,7 +9,7 @@
 #define SUP_ANCHOR static __device__
 #include "tissue/anchors_kernel.h"
 
-static __device__ void mend_rotation(const float *m, bool finite, float rotation[4])
+static __device__ void nearest_rotation(const float *m, bool finite, float rotation[4])
 {
     const float f[9] = {m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]};
     double q[4] = {0.0, 0.0, 0.0, 1.0};
@@ -47,7 +47,7 @@ static __device__ void slerp(const float *a, const float *b, float t, float *out
         out[i] = wa * a[i] + wb * b[i];
 }
 
-/* A channel of WIDTH numbers; four of them are a rotation. */
+/* A channel of WIDTH components; four are a rotation. */
 template <int WIDTH>
 static __device__ void sample(const sup_gpu_motion &m, const sup_gpu_channel &c, float time, float *value)
 {
@@ -76,7 +76,7 @@ static __device__ void sample(const sup_gpu_motion &m, const sup_gpu_channel &c,
     if (width == 4) normalise_quaternion(value);
 }
 
-/* The local matrix of a node at a time. */
+/* Local matrix of a node at a time of a clip. */
 static __device__ void local_matrix(const sup_gpu_motion &m, const sup_gpu_clip &clip, int node, float time, float *out)
 {
     float trs[10], r[9];
@@ -105,16 +105,17 @@ static __device__ void multiply_left(const float *b, float a[12])
     float out[12];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++)
-            out[4 * i + j] = b[4 * i] * a[j] + b[4 * i + 1] * a[4 + j] + b[4 * i + 2] * a[8 + j] +
-                             (j == 3 ? b[4 * i + 3] : 0.0f);
+            out[4 * i + j] =
+                b[4 * i] * a[j] + b[4 * i + 1] * a[4 + j] + b[4 * i + 2] * a[8 + j] + (j == 3 ? b[4 * i + 3] : 0.0f);
     for (int i = 0; i < 12; i++)
         a[i] = out[i];
 }
 
 enum { POSE_THREADS = 128 };
 
-/* A block a character: local matrices of all nodes, then every joint walks up to its root. */
-static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joints &joints, const float *seconds, float *local)
+/* A block per character: local matrices of all nodes, then the product from each joint to its root. */
+static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joints &joints, const float *seconds,
+                                      float *local)
 {
     sup_gpu_play play = joints.play[blockIdx.x];
     if (play.clip < 0) return;
@@ -143,17 +144,19 @@ static __device__ void pose_character(const sup_gpu_motion &m, const sup_gpu_joi
 }
 
 __global__ void __launch_bounds__(POSE_THREADS)
-    pose_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds)
+    pose_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints,
+                const float *seconds)
 {
     SHARED_ARRAY(float, local);
     wait_for_kernel();
     pose_character(m, joints, seconds, local);
 }
 
-/* The same, and whether the character stands. */
+/* The same, and the rest counter of the character. */
 __global__ void __launch_bounds__(POSE_THREADS)
-    wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, const float *seconds,
-                const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+    wake_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints,
+                const float *seconds, const __grid_constant__ sup_gpu_system s,
+                const __grid_constant__ sup_gpu_state st)
 {
     SHARED_ARRAY(float, local);
     const int character = blockIdx.x, floats = joints.joint_count * 12;
@@ -163,14 +166,15 @@ __global__ void __launch_bounds__(POSE_THREADS)
     pose_character(m, joints, seconds, local);
     __syncthreads();
     for (int i = threadIdx.x; i < floats; i += POSE_THREADS)
-        moves |= has_moved(s, joints.pose[at + i], st.step_joints[at + i], i);
+        moves |= sup_rest_entry_moved(joints.pose[at + i], st.step_joints[at + i], i % 12, s.body_size);
     moves = __syncthreads_or(moves);
-    if (threadIdx.x == 0) st.progress[character] = wake(s, st.commands[character], st.progress[character], moves != 0);
+    if (threadIdx.x == 0)
+        st.progress[character] = begin_step(s, st.commands[character], st.progress[character], moves != 0);
 }
 
 extern "C" size_t sup_gpu_pose_shared(const sup_gpu_motion *motion)
 {
-    return (size_t)motion->node_count * (12 * sizeof(float) + sizeof(int)); /* matrices and parents */
+    return (size_t)motion->node_count * (12 * sizeof(float) + sizeof(int)); /* matrices and parent indices */
 }
 
 extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *joints, const float *seconds,
@@ -180,7 +184,8 @@ extern "C" int sup_gpu_pose(const sup_gpu_motion *motion, const sup_gpu_joints *
     if (motion->clip_count == 0) return 0;
     cudaError_t error = cudaFuncSetAttribute(pose_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    launch_early(pose_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds);
+    launch_early(pose_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints,
+                 seconds);
     return (int)cudaGetLastError();
 }
 
@@ -190,22 +195,23 @@ extern "C" int sup_gpu_wake(const sup_gpu_motion *motion, const sup_gpu_joints *
     size_t shared = sup_gpu_pose_shared(motion);
     cudaError_t error = cudaFuncSetAttribute(wake_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    launch_early(wake_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints, seconds, *system,
-                 *state);
+    launch_early(wake_kernel, dim3(joints->count), POSE_THREADS, shared, (cudaStream_t)stream, *motion, *joints,
+                 seconds, *system, *state);
     return (int)cudaGetLastError();
 }
 
 /* --- Morph targets --- */
 
-/* A thread a weight. */
+/* A thread per weight. */
 __global__ void __launch_bounds__(POSE_THREADS)
-    weights_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints, float *weights)
+    weights_kernel(const __grid_constant__ sup_gpu_motion m, const __grid_constant__ sup_gpu_joints joints,
+                   float *weights)
 {
     wait_for_kernel();
     const int i = blockIdx.x * POSE_THREADS + threadIdx.x, character = i / m.weight_count, weight = i % m.weight_count;
     if (character >= joints.count) return;
     const sup_gpu_play play = joints.play[character];
-    if (play.clip < 0) return; /* the host gives them */
+    if (play.clip < 0) return; /* set by the host */
     const int32_t *first = m.channel_first + m.clips[play.clip].node_first + m.node_count + weight;
     float value = m.rest_weights[weight];
     for (int c = first[0]; c < first[1]; c++)
@@ -216,29 +222,31 @@ __global__ void __launch_bounds__(POSE_THREADS)
 extern "C" int sup_gpu_weights(const sup_gpu_motion *motion, const sup_gpu_joints *joints, float *weights, void *stream)
 {
     const int all = joints->count * motion->weight_count;
-    launch_early(weights_kernel, dim3((all + POSE_THREADS - 1) / POSE_THREADS), POSE_THREADS, 0, (cudaStream_t)stream, *motion,
-                 *joints, weights);
+    launch_early(weights_kernel, dim3((all + POSE_THREADS - 1) / POSE_THREADS), POSE_THREADS, 0, (cudaStream_t)stream,
+                 *motion, *joints, weights);
     return (int)cudaGetLastError();
 }
 
-/* --- Things that follow nodes --- */
+/* --- Colliders that follow nodes --- */
 
-/* a * b: first b. */
+/* a * b */
 static __device__ sup_affine multiply_affine(const float a[12], const sup_affine &b)
 {
     sup_affine out;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 4; j++)
-            out.m[4 * i + j] = (double)a[4 * i] * b.m[j] + (double)a[4 * i + 1] * b.m[4 + j] + (double)a[4 * i + 2] * b.m[8 + j] +
-                               (j == 3 ? (double)a[4 * i + 3] : 0.0);
+            out.m[4 * i + j] = (double)a[4 * i] * b.m[j] + (double)a[4 * i + 1] * b.m[4 + j] +
+                               (double)a[4 * i + 2] * b.m[8 + j] + (j == 3 ? (double)a[4 * i + 3] : 0.0);
     return out;
 }
 
 /* sup_collider_invert: rows of the inverse are cross products of columns. */
 static __device__ sup_collider_space enter(const sup_affine &a)
 {
-    const sup_vec3d c0 = sup_v3(a.m[0], a.m[4], a.m[8]), c1 = sup_v3(a.m[1], a.m[5], a.m[9]), c2 = sup_v3(a.m[2], a.m[6], a.m[10]);
-    const sup_vec3d rows[3] = {sup_v3_cross(c1, c2), sup_v3_cross(c2, c0), sup_v3_cross(c0, c1)}, t = sup_v3(a.m[3], a.m[7], a.m[11]);
+    const sup_vec3d c0 = sup_v3(a.m[0], a.m[4], a.m[8]), c1 = sup_v3(a.m[1], a.m[5], a.m[9]),
+                    c2 = sup_v3(a.m[2], a.m[6], a.m[10]);
+    const sup_vec3d rows[3] = {sup_v3_cross(c1, c2), sup_v3_cross(c2, c0), sup_v3_cross(c0, c1)},
+                    t = sup_v3(a.m[3], a.m[7], a.m[11]);
     const double det = sup_v3_dot(c0, rows[0]), size = sup_v3_length(c0) * sup_v3_length(c1) * sup_v3_length(c2);
     sup_collider_space space = {};
     if (!(fabs(det) > 1e-12 * size) || !isfinite(1.0 / det) || !isfinite(size)) return space;
@@ -252,20 +260,21 @@ static __device__ sup_collider_space enter(const sup_affine &a)
     return space;
 }
 
-/* Where a thing is that follows a node of a character at a moment of a clip: up to its root. */
-static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play, const sup_gpu_collider &thing)
+/* Transform of a collider that follows a node, at the current time of the clip. */
+static __device__ sup_affine follow_node(const sup_gpu_motion &m, const sup_gpu_play &play,
+                                         const sup_gpu_collider &collider)
 {
     const sup_gpu_clip clip = m.clips[play.clip];
     float world[12], local[12];
-    local_matrix(m, clip, thing.node, play.time, world);
-    for (int node = m.parent[thing.node]; node >= 0; node = m.parent[node]) {
+    local_matrix(m, clip, collider.node, play.time, world);
+    for (int node = m.parent[collider.node]; node >= 0; node = m.parent[node]) {
         local_matrix(m, clip, node, play.time, local);
         multiply_left(local, world);
     }
-    return multiply_affine(world, thing.transform);
+    return multiply_affine(world, collider.transform);
 }
 
-/* A warp a character. */
+/* A warp per character. */
 __global__ void __launch_bounds__(32)
     follow_kernel(const __grid_constant__ sup_gpu_colliders c, const __grid_constant__ sup_gpu_motion m,
                   const __grid_constant__ sup_gpu_joints joints, const __grid_constant__ sup_gpu_state st, bool fresh)
@@ -276,27 +285,28 @@ __global__ void __launch_bounds__(32)
     bool moved = false;
     for (int i = threadIdx.x; i < c.count; i += 32) {
         const size_t at = (size_t)character * c.count + i;
-        sup_gpu_collider &thing = c.solids[at];
-        if (thing.node >= 0 && play.clip >= 0) {
-            const sup_affine world = follow_node(m, play, thing), last = fresh ? world : c.followed[at];
-            thing.solid.previous = last;
-            thing.solid.world = world;
-            thing.space = enter(world);
+        sup_gpu_collider &collider = c.solids[at];
+        if (collider.node >= 0 && play.clip >= 0) {
+            const sup_affine world = follow_node(m, play, collider), last = fresh ? world : c.followed[at];
+            collider.solid.previous = last;
+            collider.solid.world = world;
+            collider.space = enter(world);
             for (int k = 0; k < 12; k++)
                 moved = moved || world.m[k] != last.m[k];
         }
-        c.followed[at] = thing.solid.world;
+        c.followed[at] = collider.solid.world;
     }
     if (!__any_sync(0xffffffffu, moved) || threadIdx.x > 0) return;
-    sup_gpu_progress &p = st.progress[character]; /* as wake() has it of one that does not stand */
+    sup_gpu_progress &p = st.progress[character]; /* as begin_step() sets it for a skeleton that moves */
     p.still = p.asleep = 0;
     p.damping = st.commands[character].damping;
 }
 
-extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion, const sup_gpu_joints *joints,
-                              const sup_gpu_state *state, bool fresh, void *stream)
+extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion,
+                              const sup_gpu_joints *joints, const sup_gpu_state *state, bool fresh, void *stream)
 {
-    launch_early(follow_kernel, dim3(state->count), 32, 0, (cudaStream_t)stream, *colliders, *motion, *joints, *state, fresh);
+    launch_early(follow_kernel, dim3(state->count), 32, 0, (cudaStream_t)stream, *colliders, *motion, *joints, *state,
+                 fresh);
     return (int)cudaGetLastError();
 }
 
@@ -304,7 +314,7 @@ extern "C" int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_
 
 enum { ANCHOR_THREADS = 256 };
 
-/* Blocks of a character all find the frames, and then place the anchors among them. */
+/* All blocks of a character compute the frames, and then share the anchors. */
 __global__ void __launch_bounds__(ANCHOR_THREADS)
     anchors_kernel(const __grid_constant__ sup_gpu_anchors anchors, const __grid_constant__ sup_gpu_joints joints,
                    const char *phases, size_t phase_stride, float4 *out0, float4 *out1, float4 *out2, float4 *bend_out)
@@ -323,29 +333,29 @@ __global__ void __launch_bounds__(ANCHOR_THREADS)
     s.ends = shared + a->frame_count * (sizeof(frame) / sizeof(float));
     s.caps = s.ends + 8 * a->segment_count;
     for (int p = threadIdx.x; p < a->segment_count; p += ANCHOR_THREADS)
-        place_segment(a, pose, p, &s);
+        pose_segment(a, pose, p, &s);
     __syncthreads();
     for (int b = threadIdx.x; b < a->sphere_count; b += ANCHOR_THREADS)
-        place_sphere(a, pose, b, &s);
+        pose_sphere(a, pose, b, &s);
     if (blockIdx.x == 0 && anchors.ends != NULL)
         for (int i = threadIdx.x; i < a->segment_count * 8; i += ANCHOR_THREADS)
             anchors.ends[(size_t)character * a->segment_count * 8 + i] = s.ends[i];
     __syncthreads();
     for (int i = blockIdx.x * ANCHOR_THREADS + threadIdx.x; i < a->anchor_count; i += gridDim.x * ANCHOR_THREADS) {
-        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, held = twist - a->twist_count, to;
+        int slide = i - anchors.rigid_count, twist = slide - a->slide_count, attached = twist - a->twist_count, to;
         float p[3];
         if (slide < 0) {
             to = a->rigid_out[i];
             apply(s.frames[anchors.rigid_frame[i]].m, a->rigid_rest + 3 * (size_t)i, p);
         } else if (twist < 0) {
             to = a->slide_index[6 * (size_t)slide + 5];
-            place_sliding(a, &s, slide, p);
-        } else if (held < 0) {
+            evaluate_sliding(a, &s, slide, p);
+        } else if (attached < 0) {
             to = a->twist_index[2 * (size_t)twist + 1];
-            place_twisting(a, &s, twist, p);
+            evaluate_twisting(a, &s, twist, p);
         } else {
-            to = a->held_index[2 * (size_t)held + 1];
-            place_point(&pose[a->held_index[2 * (size_t)held]], a->held_rest + 3 * (size_t)held, p);
+            to = a->attached_index[2 * (size_t)attached + 1];
+            transform_point(&pose[a->attached_index[2 * (size_t)attached]], a->attached_rest + 3 * (size_t)attached, p);
         }
         float4 l = last[to], o = older[to];
         out[to] = make_float4(p[0], p[1], p[2], 0.0f);
@@ -359,15 +369,14 @@ extern "C" size_t sup_gpu_anchors_shared(const sup_anchors *view)
 }
 
 extern "C" int sup_gpu_anchors_step(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const int32_t *phases,
-                                    size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend,
-                                    void *stream)
+                                    size_t phase_stride, sup_gpu_four *const out[3], sup_gpu_four *bend, void *stream)
 {
     size_t shared = sup_gpu_anchors_shared(&anchors->view);
     cudaError_t error = cudaFuncSetAttribute(anchors_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return (int)error;
-    const int whole = (anchors->view.anchor_count + ANCHOR_THREADS - 1) / ANCHOR_THREADS; /* a thread an anchor */
+    const int whole = (anchors->view.anchor_count + ANCHOR_THREADS - 1) / ANCHOR_THREADS; /* a thread per anchor */
     dim3 grid(joints->count > 16 || whole < 2 ? 2 : whole, joints->count);
-    launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints, (const char *)phases,
-                                                                           phase_stride, out[0], out[1], out[2], bend);
+    launch_early(anchors_kernel, grid, ANCHOR_THREADS, shared, (cudaStream_t)stream, *anchors, *joints,
+                 (const char *)phases, phase_stride, out[0], out[1], out[2], bend);
     return (int)cudaGetLastError();
 }

@@ -1,4 +1,4 @@
-/* render_mesh.cu - the shown skin on the device: normals of the simulated skin, upsampling, and tangents where they are kept.
+/* render_mesh.cu - the render mesh on the device: normals of the simulated skin, upsampling, and tangents if requested.
  *
  * Based on: [komaritzan2022] eq. 3.9. The same sums as src/upsample, in another order. */
 #include "cuda/gpu_render_mesh.h"
@@ -7,37 +7,37 @@
 
 enum { THREADS = 256, AT_A_TIME = 3 };
 
-/* Where the simulated skin of a character is that is shown. */
-static __device__ const float4 *shown_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
+/* The simulated skin of a character, of the last step or extrapolated. */
+static __device__ const float4 *simulated_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
 {
     const float4 *from = carried ? st.extrapolated : st.skin[st.progress[character].phase & 1];
     return from + (size_t)character * coarse_count;
 }
 
-/* Ten bits of each number of a unit vector: 1.5 + n/2, without its first bit, is in [0, 1). */
+/* Quantises a component of a unit vector to ten bits: 1.5 + n/2, without its first bit, is in [0, 1). */
 static __device__ unsigned ten_bits(float n)
 {
     return (unsigned)min(max((int)rintf(512.0f + 512.0f * n), 0), 1023);
 }
 
-/* Number k of them as 1.5 + n/2: bits below those of a float's one. */
+/* Component k as 1.5 + n/2: the bits are the upper mantissa bits of a float in [1, 2). */
 static __device__ float half_above(unsigned bits, int k)
 {
     const unsigned in_place = k == 0 ? bits << 13 : k == 1 ? bits << 3 : bits >> 7;
     return __uint_as_float((in_place & 0x007fe000u) | 0x3f800000u);
 }
 
-/* Coarse positions with unit normals, side by side. */
+/* Coarse positions interleaved with unit normals. */
 __global__ void __launch_bounds__(THREADS)
     coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const __grid_constant__ sup_gpu_state st, bool carried)
 {
     wait_for_kernel();
     int v = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
     if (v >= up.coarse_count || st.commands[character].hidden) return;
-    const float4 *skin = shown_skin(st, up.coarse_count, character, carried);
+    const float4 *skin = simulated_skin(st, up.coarse_count, character, carried);
     float n[3] = {0.0f, 0.0f, 0.0f};
     for (int first = up.corner_first[v], end = up.corner_first[v + 1]; first < end; first += AT_A_TIME) {
-        float4 at[AT_A_TIME][3]; /* all on the way at once; triangles beyond have no area */
+        float4 at[AT_A_TIME][3]; /* all loads in flight at once; triangles beyond the end have no area */
 #pragma unroll
         for (int i = 0; i < AT_A_TIME; i++) {
             const int32_t *corner = up.triangles + 3 * (size_t)up.corner_triangle[min(first + i, end - 1)];
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(THREADS)
         }
     }
     float4 own = skin[v];
-    /* Squares of areas are beyond float: scale first. */
+    /* Squares of areas may overflow: scale first. */
     float size = fmaxf(fabsf(n[0]), fmaxf(fabsf(n[1]), fabsf(n[2])));
     bool good = size > 0.0f && size < 1e30f;
     float a = n[0] / size, b = n[1] / size, c = n[2] / size, over = 1.0f / sqrtf(a * a + b * b + c * c);
@@ -67,9 +67,9 @@ __global__ void __launch_bounds__(THREADS)
     up.brief[(size_t)character * up.coarse_count + v] = make_float4(own.x, own.y, own.z, __uint_as_float(bits));
 }
 
-/* A row of `C` characters: eq. 3.9. Plain rows have a weight for positions and one for normals; riding rows four. Plain rows of
- * crowds read what is brief: they wait for what they read, and for nothing else. `S` threads
- * share a row, each every S-th of its slots: a single character fills the device with them. */
+/* A render vertex of `C` characters: eq. 3.9. Plain vertices have a weight for positions and one for normals; followers
+ * have four. Plain vertices of crowds read the packed array, since they are bound by memory bandwidth. `S` threads
+ * share a vertex, each with every S-th of its slots, so that a single character fills the device. */
 template <int C, int S, bool RIDING>
 static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_command *orders,
                                  const sup_gpu_out &out, int block)
@@ -77,7 +77,8 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
     int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
     int thread = block * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
     int at = min(thread / S, rows - 1),
-        row = RIDING ? up.plain_count + at : at; /* the last one again: warps stay whole */
+        row = RIDING ? up.plain_count + at
+                     : at; /* threads beyond the end repeat the last one, so that warps are complete */
     bool any = false;
     for (int c = 0; c < C; c++)
         any = any || (first + c < count && !orders[first + c].hidden);
@@ -131,7 +132,7 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
             sum[c][5] = fmaf(w.z, b.x, sum[c][5]);
         }
     }
-    nearest = __shfl_sync(0xffffffffu, nearest, threadIdx.x % 32 / S * S); /* the first slot's */
+    nearest = __shfl_sync(0xffffffffu, nearest, threadIdx.x % 32 / S * S); /* of the first slot */
 #pragma unroll
     for (int c = 0; c < C; c++)
         for (int k = 0; k < 6; k++)
@@ -155,7 +156,7 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
     }
 }
 
-/* Blocks of plain rows, then of riding ones. */
+/* Thread blocks of plain rows, then of followers. */
 template <int C, int S>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_command *orders,
@@ -170,7 +171,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- Tangents --- */
 
-/* Some direction in the plane of a normal (upsample_kernel.h). */
+/* Any direction in the plane of a normal (upsample_kernel.h). */
 static __device__ void any_tangent(const float n[3], float to[3])
 {
     const int axis = fabsf(n[0]) < 0.6f ? 0 : 1;
@@ -179,7 +180,7 @@ static __device__ void any_tangent(const float n[3], float to[3])
         to[k] = ((k == axis ? 1.0f : 0.0f) - along * n[k]) * scale;
 }
 
-/* A thread a row, after the row's normal: tangents are turned into its plane. */
+/* A thread per row, after its normal: tangents are projected into its plane. */
 __global__ void __launch_bounds__(THREADS)
     tangents_kernel(const __grid_constant__ sup_gpu_upsample up, const sup_gpu_command *orders,
                     const __grid_constant__ sup_gpu_out out)
@@ -219,7 +220,7 @@ static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, con
 }
 
 extern "C" int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
-                            const sup_gpu_out *out, void *stream)
+                                   const sup_gpu_out *out, void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
     launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, carried);

@@ -9,7 +9,7 @@ extern "C" int32_t sup_cuda_device_count(int *error)
 {
     int count = 0;
     cudaError_t result = cudaGetDeviceCount(&count);
-    cudaGetLastError(); /* forget it: the next launch is not to blame */
+    cudaGetLastError(); /* clears it: it does not belong to the next launch */
     *error = (int)result;
     return result == cudaSuccess ? count : -1;
 }
@@ -19,7 +19,7 @@ extern "C" int sup_cuda_open(int32_t index, sup_cuda_device *device)
     cudaDeviceProp p;
     cudaError_t error = cudaSetDevice(index);
     if (error == cudaSuccess) error = cudaGetDeviceProperties(&p, index);
-    if (error == cudaSuccess) error = cudaFree(NULL); /* makes the context */
+    if (error == cudaSuccess) error = cudaFree(NULL); /* creates the context */
     if (error != cudaSuccess) return (int)error;
     memset(device, 0, sizeof *device);
     memcpy(device->name, p.name, strnlen(p.name, sizeof device->name - 1));
@@ -151,7 +151,8 @@ extern "C" int sup_cuda_event_record(void *event, void *stream)
 extern "C" int sup_cuda_event_elapsed(void *begin, void *end, float *milliseconds)
 {
     cudaError_t error = cudaEventSynchronize((cudaEvent_t)end);
-    return (int)(error == cudaSuccess ? cudaEventElapsedTime(milliseconds, (cudaEvent_t)begin, (cudaEvent_t)end) : error);
+    return (int)(error == cudaSuccess ? cudaEventElapsedTime(milliseconds, (cudaEvent_t)begin, (cudaEvent_t)end)
+                                      : error);
 }
 
 extern "C" void sup_cuda_profile(bool on)

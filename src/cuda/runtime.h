@@ -1,5 +1,5 @@
-/* runtime.h (internal) - the few calls of the CUDA runtime that the host side needs, for C. Numbers are CUDA's errors, 0
- * for none. */
+/* runtime.h (internal) - C wrappers of the CUDA runtime for the host side. Return values are CUDA error codes, 0 for
+ * none. */
 #ifndef SUP_CUDA_RUNTIME_H
 #define SUP_CUDA_RUNTIME_H
 
@@ -14,24 +14,24 @@ extern "C" {
 typedef struct sup_cuda_device {
     char name[128];
     int32_t major, minor; /* compute capability */
-    int32_t processors;   /* that can work on one launch whose blocks wait for each other; 0 where none can */
-    size_t shared_limit;  /* bytes of shared memory a block can have */
+    int32_t processors;   /* multiprocessors for a cooperative launch; 0 where that is unsupported */
+    size_t shared_limit;  /* maximum shared memory of a block in bytes */
     size_t memory;        /* bytes */
 } sup_cuda_device;
 
-/* How many devices, and one of them; -1 where none can be used, with the reason in `error`. */
+/* Number of devices, -1 when none is usable, with the reason in `error`; and the properties of one. */
 int32_t sup_cuda_device_count(int *error);
 int sup_cuda_open(int32_t index, sup_cuda_device *device);
-/* The device's memory ran out; the device is gone. */
+/* Whether an error means that the device is out of memory. */
 bool sup_cuda_is_memory(int error);
 const char *sup_cuda_error_text(int error);
 
-int sup_cuda_use(int32_t index);                /* this thread's calls go to that device */
+int sup_cuda_use(int32_t index);                /* selects the device of this thread */
 int sup_cuda_alloc(void **memory, size_t size); /* zeroed */
 void sup_cuda_free(void *memory);
 int sup_cuda_alloc_host(void **memory, size_t size); /* pinned */
 void sup_cuda_free_host(void *memory);
-/* Copies either way; with a stream asynchronous. */
+/* Copies in either direction; asynchronous with a stream. */
 int sup_cuda_copy(void *to, const void *from, size_t size);
 int sup_cuda_copy_async(void *to, const void *from, size_t size, void *stream);
 int sup_cuda_copy_rows(void *to, size_t to_stride, const void *from, size_t from_stride, size_t row, size_t rows);
@@ -40,7 +40,7 @@ int sup_cuda_wait_all(void);
 int sup_cuda_stream_create(void **stream);
 void sup_cuda_stream_destroy(void *stream);
 
-/* Launches between begin and end are kept as a graph instead of run. */
+/* Records the launches between begin and end as a graph. */
 int sup_cuda_record_begin(void *stream);
 int sup_cuda_record_end(void *stream, void **graph);
 int sup_cuda_replay(void *graph, void *stream);
@@ -51,7 +51,7 @@ int sup_cuda_event_create(void **event);
 void sup_cuda_event_destroy(void *event);
 int sup_cuda_event_record(void *event, void *stream);
 int sup_cuda_event_elapsed(void *begin, void *end, float *milliseconds);
-/* What a profiler that was told to wait looks at. */
+/* Starts or stops a profiler that waits for this call. */
 void sup_cuda_profile(bool on);
 
 #ifdef __cplusplus

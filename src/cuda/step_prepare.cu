@@ -1,10 +1,13 @@
-/* step_prepare.cu - the simulated skin and its bones around a step: methods/projective/projective_step.c on the device.
+/* step_prepare.cu - simulated skin and bones before and after a step: methods/projective/projective_step.c on the
+ * device.
  *
- * Before a step: feet on the bone lines, velocity limits, skin that follows linear blending. After it: flesh that stands is calmed (rest_damping.c), and
- * the skin, mixed with linear blending where it is rigid. And the way that joints went since the last step. */
+ * Before a step: foot points, velocity limits, skin that follows linear blending. After it: rest damping
+ * (solver/rest_damping_kernel.h), and the skin, mixed with linear blending where it is rigid. Also extrapolation of the
+ * skin by the motion of the joints since the last step, and the settle phase of a reset. */
 #include "cuda/blend.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/sleep.cuh"
+#include "solver/velocity_limit.h"
 
 #include <math.h>
 
@@ -17,7 +20,7 @@ static __device__ float largest(float4 a)
 
 /* --- Before a step --- */
 
-/* Feet, velocity limits, and skin that is given as anchors before the bases'. */
+/* Foot points, velocity limits, and skin vertices that are anchors (listed before the bases). */
 __global__ void __launch_bounds__(THREADS)
     prepare_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                    const __grid_constant__ sup_gpu_body body, const float *all_joints)
@@ -42,63 +45,46 @@ __global__ void __launch_bounds__(THREADS)
         st.anchor_acceleration[at] = minus(minus(now, last), minus(last, older));
         return;
     }
-    float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
+    const float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
     if (!(length > 0.0f)) return;
-    /* Momentum may not take flesh further away from its bones than the velocity limit is long. */
-    float4 blended = blend_vertex(body, joints, v), went = minus(blended, st.limited[skin]);
-    float4 moved = minus(st.skin[p.phase & 1][skin], st.skin[1 - (p.phase & 1)][skin]);
-    float4 apart = add_scaled(make_float4(-went.x, -went.y, -went.z, 0.0f), 1.0f - p.damping, moved);
-    float square = dot(apart, apart), cut = square > length * length ? length / sqrtf(square) - 1.0f : 0.0f;
+    const float4 blended = blend_vertex(body, joints, v);
+    float relative[3];
+    const float cut = sup_velocity_limit(&st.skin[p.phase & 1][skin].x, &st.skin[1 - (p.phase & 1)][skin].x, &blended.x,
+                                         &st.limited[skin].x, 1.0f - p.damping, length, relative);
     st.limited[skin] = blended;
-    st.limit_push[(size_t)character * s.unknown_count + place] = make_float4(cut * apart.x, cut * apart.y, cut * apart.z, 0.0f);
+    st.limit_push[(size_t)character * s.unknown_count + place] =
+        make_float4(cut * relative[0], cut * relative[1], cut * relative[2], 0.0f);
 }
 
 /* --- After a step --- */
 
-/* As in rest_damping.c, where they are explained. */
-#define FALL 0.6f
-#define RISE 1.1f
-#define LATCH 0.5f
-#define FADE 0.75f
-#define LEAST_WAY 3e-6f
-#define ROUSED 3e-5f
-#define QUIET 1e-5f
-#define STOP 0.8f
-
-static __device__ bool is_calmed(const sup_gpu_progress &p)
-{
-    return p.still >= STILL_EASE;
-}
-
-/* The share of its way that an unknown goes, while the skeleton stands. Returns the length of the whole way. */
+/* Limits the step fraction of an unknown while the skeleton is at rest. Returns the length of its displacement
+ * before. */
 static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
 {
-    const bool begins = p.still == STILL_EASE;
-    const float4 before = st.x[p.phase & 1][at], old = st.rest_damping[at];
-    const float turned = LEAST_WAY * LEAST_WAY * s.size * s.size;
-    const float least = p.pushing > 0 && !begins ? fminf(1.0f, p.rest_damping_mean / ROUSED) : 1.0f;
-    float4 way = minus(st.x[1 - (p.phase & 1)][at], before);
-    float share = begins ? 1.0f : old.w;
-    const float turn = begins ? 0.0f : dot(way, old);
-    if (turn < -turned)
-        share *= FALL;
-    else if (share > LATCH)
-        share = fminf(1.0f, share * RISE);
-    if (share <= LATCH) share *= FADE;
-    st.x[1 - (p.phase & 1)][at] = add_scaled(before, (begins ? 1.0f : p.rest_damping_fraction) * fmaxf(share, least), way);
-    const float length = sqrtf(dot(way, way));
-    way.w = share;
-    st.rest_damping[at] = way;
+    const bool begins = sup_rest_limit_begins(p.still);
+    const float4 previous = st.x[p.phase & 1][at], old = st.rest_damping[at];
+    const float min_fraction = sup_rest_min_fraction(p.pushing > 0 && !begins, p.rest_damping_mean);
+    float4 displacement = minus(st.x[1 - (p.phase & 1)][at], previous);
+    const float fraction = sup_rest_vertex_fraction(begins ? 1.0f : old.w, begins ? 0.0f : dot(displacement, old),
+                                                    sup_rest_reversal_threshold(s.size));
+    st.x[1 - (p.phase & 1)][at] =
+        add_scaled(previous, (begins ? 1.0f : p.rest_damping_fraction) * fmaxf(fraction, min_fraction), displacement);
+    const float length = sqrtf(dot(displacement, displacement));
+    displacement.w = fraction;
+    st.rest_damping[at] = displacement;
     return length;
 }
 
-/* Ways of a block's unknowns, one a thread, -1 for none: shortened, and their lengths in a fixed order. */
-static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character, int place)
+/* Limits the step fractions of a block's unknowns, one per thread, -1 for none, and sums their displacements in a fixed
+ * order. */
+static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character,
+                                   int place)
 {
     __shared__ double warps[THREADS / 32];
     const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
     double sum = place >= 0 ? (double)shorten(s, st, p, at) : 0.0;
-    if (place >= 0 && st.rest_damping[at].w <= LATCH) atomicMax(&p.oscillates, 1u);
+    if (place >= 0 && sup_rest_oscillates(st.rest_damping[at].w)) atomicMax(&p.oscillates, 1u);
     for (int d = 16; d > 0; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
@@ -110,19 +96,19 @@ static __device__ void calm(const sup_gpu_system &s, const sup_gpu_state &st, su
     st.rest_damping_lengths[(size_t)character * st.rest_damping_blocks + blockIdx.x] = sum;
 }
 
-/* What the ways of all unknowns mean for the next step. */
-static __device__ void end_calm(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character)
+/* The step fraction of the next step, from the displacements of all unknowns. */
+static __device__ void update_fraction(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p,
+                                       int character)
 {
     double sum = 0.0;
     for (int i = 0; i < st.rest_damping_blocks; i++)
         sum += st.rest_damping_lengths[(size_t)character * st.rest_damping_blocks + i];
-    const float part = p.still == STILL_EASE ? 1.0f : p.rest_damping_fraction;
+    const float fraction = sup_rest_limit_begins(p.still) ? 1.0f : p.rest_damping_fraction;
     p.rest_damping_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
-    const bool stop = p.pushing > 0 && p.oscillates != 0 && p.rest_damping_mean < QUIET;
-    p.rest_damping_fraction = stop ? part * STOP : fminf(1.0f, part / STOP);
+    p.rest_damping_fraction = sup_rest_next_fraction(fraction, p.pushing > 0, p.oscillates != 0, p.rest_damping_mean);
 }
 
-/* Skin, then unknowns that are none, which are only calmed. */
+/* Threads of skin vertices, then of the other unknowns, which only need rest damping. */
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                 const __grid_constant__ sup_gpu_body body, const float *joints)
@@ -132,9 +118,9 @@ __global__ void __launch_bounds__(THREADS)
     sup_gpu_progress &p = st.progress[character];
     float moved = 0.0f, window_motion = 0.0f;
     if (p.asleep) return;
-    if (is_calmed(p)) {
+    if (sup_rest_limits_steps(p.still)) {
         const int own = inner < 0 ? s.node[v] : inner < s.inner_count ? s.inner[inner] : -1;
-        calm(s, st, p, character, own < s.unknown_count ? own : -1);
+        limit_steps(s, st, p, character, own < s.unknown_count ? own : -1);
     }
     if (v < s.skin_count) {
         size_t skin = (size_t)character * s.skin_count + v;
@@ -144,10 +130,11 @@ __global__ void __launch_bounds__(THREADS)
                        ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + place]
                        : st.anchors[p.phase % 3][(size_t)character * s.anchor_count + (place - s.unknown_count)];
         if (share > 0.0f)
-            x = add_scaled(x, share, minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
+            x = add_scaled(x, share,
+                           minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
         moved = largest(minus(x, st.skin[p.phase & 1][skin]));
         st.skin[1 - (p.phase & 1)][skin] = x;
-        if (p.still >= STILL_LATE && p.still % STILL_WINDOW == 0) {
+        if (sup_rest_window_ends(p.still)) {
             window_motion = largest(minus(x, st.window[skin]));
             st.window[skin] = x;
         }
@@ -157,11 +144,11 @@ __global__ void __launch_bounds__(THREADS)
         window_motion = fmaxf(window_motion, __shfl_xor_sync(0xffffffffu, window_motion, d));
     }
     if (threadIdx.x % 32 != 0) return;
-    atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: in the order of their bits */
+    atomicMax(&p.moved, __float_as_uint(moved)); /* not negative: ordered like their bits */
     if (window_motion > 0.0f) atomicMax(&p.window_motion, __float_as_uint(window_motion));
 }
 
-/* The phase goes on: what was solved for is now. A block a character. */
+/* Advances the phase: the solution becomes the current state. A block per character. */
 __global__ void __launch_bounds__(JOINT_THREADS)
     end_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st, const float *joints,
                int joint_count)
@@ -175,23 +162,23 @@ __global__ void __launch_bounds__(JOINT_THREADS)
         st.step_joints[at + i] = joints[at + i];
     __syncthreads();
     if (threadIdx.x > 0) return;
-    if (is_calmed(p)) end_calm(s, st, p, character);
+    if (sup_rest_limits_steps(p.still)) update_fraction(s, st, p, character);
     p.phase = (p.phase + 1) % 6;
 }
 
-/* --- From the last step to now --- */
+/* --- Extrapolation --- */
 
-/* now * before^-1 in double; the same where nothing moved or there is no inverse. */
-static __device__ void way_of(const float *now, const float *before, float *way)
+/* now * previous^-1 in double; the identity where nothing moved or there is no inverse. */
+static __device__ void joint_motion(const float *now, const float *previous, float *motion)
 {
     double m[9], inverse[9], det = 0.0;
     bool same = true;
     for (int i = 0; i < 12; i++) {
-        same = same && now[i] == before[i];
-        way[i] = i % 5 == 0 ? 1.0f : 0.0f;
+        same = same && now[i] == previous[i];
+        motion[i] = i % 5 == 0 ? 1.0f : 0.0f;
     }
     for (int i = 0; i < 9; i++)
-        m[i] = (double)before[i / 3 * 4 + i % 3];
+        m[i] = (double)previous[i / 3 * 4 + i % 3];
     for (int i = 0; i < 9; i++) {
         int r = i % 3, c = i / 3; /* cofactor of m[r][c] at [c][r] */
         int a = (r + 1) % 3 * 3, b = (r + 2) % 3 * 3, d = (c + 1) % 3, e = (c + 2) % 3;
@@ -206,39 +193,39 @@ static __device__ void way_of(const float *now, const float *before, float *way)
             row[c] = ((double)now[4 * r] * inverse[c] + (double)now[4 * r + 1] * inverse[3 + c] +
                       (double)now[4 * r + 2] * inverse[6 + c]) *
                      over;
-            offset -= row[c] * (double)before[4 * c + 3];
+            offset -= row[c] * (double)previous[4 * c + 3];
         }
         for (int c = 0; c < 3; c++)
-            way[4 * r + c] = (float)row[c];
-        way[4 * r + 3] = (float)offset;
+            motion[4 * r + c] = (float)row[c];
+        motion[4 * r + 3] = (float)offset;
     }
 }
 
 __global__ void __launch_bounds__(JOINT_THREADS)
-    way_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
+    motion_kernel(const __grid_constant__ sup_gpu_state st, const float *joints, int joint_count)
 {
     wait_for_kernel();
     int i = blockIdx.x * JOINT_THREADS + threadIdx.x;
     if (i < st.count * joint_count)
-        way_of(joints + 12 * (size_t)i, st.step_joints + 12 * (size_t)i, st.joint_motion + 12 * (size_t)i);
+        joint_motion(joints + 12 * (size_t)i, st.step_joints + 12 * (size_t)i, st.joint_motion + 12 * (size_t)i);
 }
 
-/* The skin of the last step, carried on by the joints. */
+/* The skin of the last step, moved by the joints. */
 __global__ void __launch_bounds__(THREADS)
-    carry_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
-                 const __grid_constant__ sup_gpu_body body)
+    extrapolate_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
+                       const __grid_constant__ sup_gpu_body body)
 {
     wait_for_kernel();
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.skin_count) return;
     size_t skin = (size_t)character * s.skin_count + v;
     st.extrapolated[skin] = blend(body, st.joint_motion + (size_t)character * body.joint_count * 12, v,
-                             st.skin[st.progress[character].phase & 1][skin]);
+                                  st.skin[st.progress[character].phase & 1][skin]);
 }
 
-/* --- At rest --- */
+/* --- Settling --- */
 
-/* Flesh that moved by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
+/* Tissue that moves by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
 #define AT_REST 1e-6f
 
 __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
@@ -248,14 +235,15 @@ __global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __g
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) {
         float4 now = st.x[phase & 1][at];
-        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size) atomicMax(&st.progress[character].unsettled, 1u);
+        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size)
+            atomicMax(&st.progress[character].unsettled, 1u);
         st.x[1 - (phase & 1)][at] = st.prediction[at] = now;
         st.prediction_error[at] = st.limit_push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
     if (i < s.anchor_count) st.anchors[(phase + 1) % 3][anchor] = st.anchors[(phase + 2) % 3][anchor];
 }
 
-/* Unknowns where they rest; the anchors of the pose for all phases. */
+/* Unknowns at rest; the anchors of the pose for all phases. */
 __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                             const __grid_constant__ sup_gpu_body body)
 {
@@ -268,7 +256,7 @@ __global__ void rest_kernel(const __grid_constant__ sup_gpu_system s, const __gr
     st.anchor_acceleration[anchor] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-/* The skin by linear blending, and no pairs. */
+/* The skin by linear blending, without contacts. */
 __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                              const __grid_constant__ sup_gpu_body body, const float *joints)
 {
@@ -305,7 +293,7 @@ __global__ void settle_end_kernel(const __grid_constant__ sup_gpu_state st)
     st.progress[c].unsettled = 0;
 }
 
-/* The skin that is looked at while flesh settles with contact. */
+/* The skin for detection during settling with contact. */
 __global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -316,7 +304,7 @@ __global__ void settle_look_kernel(const __grid_constant__ sup_gpu_system s, con
     if (v == 0) p.contacts = 0;
 }
 
-/* Flesh that touches nothing has settled: it takes no more of these steps. */
+/* Tissue without contact has settled: it takes no more of these steps. */
 __global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -324,7 +312,7 @@ __global__ void settle_touch_kernel(const __grid_constant__ sup_gpu_state st)
     if (c < st.count && st.progress[c].contacts == 0) st.progress[c].asleep = 1;
 }
 
-/* Both skins where the flesh is, after it settled. */
+/* Skin of the last two steps and the window after settling: no velocity. */
 __global__ void settled_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
@@ -343,7 +331,7 @@ static dim3 grid_for(int numbers, int count)
     return dim3((numbers + THREADS - 1) / THREADS, count);
 }
 
-static int most_of(const sup_gpu_system *s)
+static int max_count(const sup_gpu_system *s)
 {
     return s->unknown_count > s->anchor_count ? s->unknown_count : s->anchor_count;
 }
@@ -351,8 +339,8 @@ static int most_of(const sup_gpu_system *s)
 extern "C" int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                                const float *joints, void *stream)
 {
-    launch_early(prepare_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state, *body,
-                                                                                                     joints);
+    launch_early(prepare_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system,
+                 *state, *body, joints);
     return (int)cudaGetLastError();
 }
 
@@ -365,24 +353,28 @@ extern "C" int sup_gpu_finish(const sup_gpu_system *system, const sup_gpu_state 
                               const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_when(system->lockstep == 1, skin_kernel, dim3(state->rest_damping_blocks, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_when(system->lockstep == 1, skin_kernel, dim3(state->rest_damping_blocks, state->count), THREADS, 0, on,
+                *system, *state, *body, joints);
     launch_early(end_kernel, dim3(state->count), JOINT_THREADS, 0, on, *system, *state, joints, body->joint_count);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
-                             const float *joints, void *stream)
+                                   const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
     int all = state->count * body->joint_count;
-    launch_early(way_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints, body->joint_count);
-    launch_early(carry_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(motion_kernel, dim3((all + JOINT_THREADS - 1) / JOINT_THREADS), JOINT_THREADS, 0, on, *state, joints,
+                 body->joint_count);
+    launch_early(extrapolate_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state,
+                 *body);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_stop(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(still_kernel, grid_for(most_of(system), state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(still_kernel, grid_for(max_count(system), state->count), THREADS, 0, (cudaStream_t)stream, *system,
+                 *state);
     return (int)cudaGetLastError();
 }
 
@@ -396,31 +388,36 @@ extern "C" int sup_gpu_reset(const sup_gpu_system *system, const sup_gpu_state *
                              const float *joints, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
-    launch_early(rest_kernel, grid_for(most_of(system), state->count), THREADS, 0, on, *system, *state, *body);
-    launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body, joints);
+    launch_early(rest_kernel, grid_for(max_count(system), state->count), THREADS, 0, on, *system, *state, *body);
+    launch_early(blend_kernel, grid_for(system->skin_count, state->count), THREADS, 0, on, *system, *state, *body,
+                 joints);
     return sup_gpu_stop(system, state, stream);
 }
 
 extern "C" int sup_gpu_settle_end(const sup_gpu_state *state, void *stream)
 {
-    launch_early(settle_end_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    launch_early(settle_end_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream,
+                 *state);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_settle_detect(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(settle_look_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream,
+                 *system, *state);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_settle_contact(const sup_gpu_state *state, void *stream)
 {
-    launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream, *state);
+    launch_early(settle_touch_kernel, dim3((state->count + THREADS - 1) / THREADS), THREADS, 0, (cudaStream_t)stream,
+                 *state);
     return (int)cudaGetLastError();
 }
 
 extern "C" int sup_gpu_settled(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(settled_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system, *state);
+    launch_early(settled_kernel, grid_for(system->skin_count, state->count), THREADS, 0, (cudaStream_t)stream, *system,
+                 *state);
     return (int)cudaGetLastError();
 }

@@ -1,4 +1,4 @@
-/* store_vertex.cuh (internal) - positions, unit normals and tangents to where the caller wants them. */
+/* store_vertex.cuh (internal) - stores positions, unit normals and tangents in the output arrays. */
 #ifndef SUP_CUDA_STORE_VERTEX_CUH
 #define SUP_CUDA_STORE_VERTEX_CUH
 
@@ -18,8 +18,9 @@ static __device__ void store_unit(const sup_gpu_out &out, int vertex, int charac
 {
     float square = x * x + y * y + z * z, scale = rsqrtf(square);
     bool good = square > 1e-12f && square < 1e30f;
-    store3(out.normals, out.vertex_stride[1], out.instance_stride[1], vertex, character, good ? x * scale : default_value[0],
-           good ? y * scale : default_value[1], good ? z * scale : default_value[2]);
+    store3(out.normals, out.vertex_stride[1], out.instance_stride[1], vertex, character,
+           good ? x * scale : default_value[0], good ? y * scale : default_value[1],
+           good ? z * scale : default_value[2]);
 }
 
 static __device__ void store_tangent(const sup_gpu_out &out, int vertex, int character, const float t[3], float hand,

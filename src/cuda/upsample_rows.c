@@ -1,14 +1,14 @@
-/* upsample_rows.c - from blocks of sixteen vertices to rows. See upsample_rows.h. */
+/* upsample_rows.c - converts clusters of sixteen vertices to matrix rows. See upsample_rows.h. */
 #include "cuda/upsample_rows.h"
 
-/* One row of a block, */
+/* One row of a cluster, */
 typedef struct source {
     const sup_upsample_clusters *blocks;
     int32_t block, lane;
-    bool tangents; /* theirs count as well */
+    bool tangents; /* include tangent weights */
 } source;
 
-/* and where it goes: `own` of the `own_count` rows of its kind. */
+/* and its position in the table: `own` of the `own_count` rows of its kind. */
 typedef struct target {
     const sup_upsample_row_table *rows;
     int32_t row, own, own_count;
@@ -30,7 +30,7 @@ static int16_t tangent_at(const source *s, int32_t entry, int32_t way)
     return s->blocks->tangents[(2 * (size_t)entry + (size_t)way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
 }
 
-static bool counts(const source *s, int32_t entry)
+static bool has_weight(const source *s, int32_t entry)
 {
     if (s->tangents && (tangent_at(s, entry, 0) != 0 || tangent_at(s, entry, 1) != 0)) return true;
     for (int32_t way = 0; way < s->blocks->channels; way++)
@@ -38,7 +38,7 @@ static bool counts(const source *s, int32_t entry)
     return false;
 }
 
-/* The entry whose normal counts most, as upsample_kernel.h chooses it. */
+/* The entry with the largest normal weight, as in upsample_kernel.h. */
 static int32_t strongest(const source *s)
 {
     int32_t best = s->blocks->first[s->block], way = s->blocks->channels - 1;
@@ -47,7 +47,7 @@ static int32_t strongest(const source *s)
     return best;
 }
 
-/* Rows of blocks of one kind, and the most neighbours of one. */
+/* Number of rows of one kind; updates the maximum number of neighbours. */
 static int32_t count_rows(const sup_upsample_clusters *b, bool tangents, int32_t *slots)
 {
     int32_t rows = 0;
@@ -56,7 +56,7 @@ static int32_t count_rows(const sup_upsample_clusters *b, bool tangents, int32_t
         source s = source_of(b, i, tangents);
         int32_t used = 1, first = strongest(&s);
         for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
-            used += e != first && counts(&s, e);
+            used += e != first && has_weight(&s, e);
         *slots = used > *slots ? used : *slots;
         rows++;
     }
@@ -67,11 +67,11 @@ static void write_slot(const source *s, int32_t entry, bool empty, const target 
 {
     const sup_upsample_clusters *b = s->blocks;
     const sup_upsample_row_table *rows = to->rows;
-    size_t place = (size_t)slot * (size_t)rows->row_count + (size_t)to->row, ways = (size_t)b->channels;
+    size_t at = (size_t)slot * (size_t)rows->row_count + (size_t)to->row, ways = (size_t)b->channels;
     if (rows->narrow != NULL)
-        rows->narrow[place] = b->narrow_index[entry];
+        rows->narrow[at] = b->narrow_index[entry];
     else
-        rows->wide[place] = b->wide_index[entry];
+        rows->wide[at] = b->wide_index[entry];
     float *weights = b->channels == 2 ? rows->plain : rows->riding;
     weights += ((size_t)slot * (size_t)to->own_count + (size_t)to->own) * ways;
     for (size_t way = 0; way < ways; way++) {
@@ -80,7 +80,7 @@ static void write_slot(const source *s, int32_t entry, bool empty, const target 
     }
     for (size_t way = 0; s->tangents && way < 2; way++) {
         float unit = b->tangent_units[((size_t)s->block * 2 + way) * SUP_UPSAMPLE_CLUSTER + (size_t)s->lane];
-        rows->tangents[2 * place + way] = empty ? 0.0f : (float)tangent_at(s, entry, (int32_t)way) * unit;
+        rows->tangents[2 * at + way] = empty ? 0.0f : (float)tangent_at(s, entry, (int32_t)way) * unit;
     }
 }
 
@@ -94,7 +94,7 @@ static void write_rows(const sup_upsample_clusters *b, target to)
         if (s.tangents) to.rows->signs[to.row] = b->tangent_signs[i];
         write_slot(&s, first, false, &to, slot++);
         for (int32_t e = b->first[s.block]; e < b->first[s.block + 1]; e++)
-            if (e != first && counts(&s, e)) write_slot(&s, e, false, &to, slot++);
+            if (e != first && has_weight(&s, e)) write_slot(&s, e, false, &to, slot++);
         while (slot < to.rows->slots)
             write_slot(&s, first, true, &to, slot++);
         to.row++;
@@ -102,8 +102,8 @@ static void write_rows(const sup_upsample_clusters *b, target to)
     }
 }
 
-sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_upsample_row_table *rows,
-                                 sup_error *error)
+sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena,
+                                         sup_upsample_row_table *rows, sup_error *error)
 {
     bool wide = from->coarse_count > 65536;
     *rows = (sup_upsample_row_table){0};
@@ -122,7 +122,7 @@ sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents
     }
     if ((tangents && (!rows->tangents || !rows->signs)) || !rows->vertex || (!rows->wide && !rows->narrow) ||
         !rows->plain || !rows->riding)
-        return sup_fail_memory(error, "the shown skin");
+        return sup_fail_memory(error, "the render mesh");
     write_rows(&from->plain, (target){rows, 0, 0, rows->plain_count});
     write_rows(&from->followers, (target){rows, rows->plain_count, 0, riding});
     return SUP_OK;

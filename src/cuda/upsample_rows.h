@@ -1,8 +1,9 @@
-/* upsample_rows.h (internal) - the blocks of upsampling (upsample.h) as rows, one a shown vertex: how the kernels read them.
+/* upsample_rows.h (internal) - the clusters of upsampling (upsample.h) as a sparse matrix with a row per render vertex,
+ * in the layout of the kernels.
  *
- * A thread of the device has one vertex and takes its neighbours slot by slot, so arrays are slot by slot with the rows
- * side by side. Plain rows come first. The first slot of a row is the neighbour whose normal counts most: it gives the
- * normal of a row whose own has no length. Slots that a row does not use repeat the first one with weights of 0. */
+ * A thread handles one vertex and reads its neighbours slot by slot, so arrays are slot-major with adjacent rows
+ * contiguous. Plain rows come first, then followers. The first slot of a row is the neighbour with the largest normal
+ * weight: its normal is used where the sum has no length. Unused slots repeat the first one with weights of 0. */
 #ifndef SUP_CUDA_UPSAMPLE_ROWS_H
 #define SUP_CUDA_UPSAMPLE_ROWS_H
 
@@ -12,15 +13,15 @@ typedef struct sup_upsample_row_table {
     int32_t slots, plain_count, row_count;
     int32_t *vertex;  /* [row_count] output vertex */
     uint16_t *narrow; /* [slots*row_count] coarse vertex; NULL when there are more than 65536 of them */
-    int32_t *wide;    /* the same then */
+    int32_t *wide;    /* the same otherwise */
     float *plain;     /* [slots*plain_count*2] position from x, normal from n */
     float *riding;    /* [slots*(row_count-plain_count)*4] position from x and n, normal from x and n */
-    float *tangents;  /* [slots*row_count*2] from x and n; NULL where they are not asked for */
+    float *tangents;  /* [slots*row_count*2] from x and n; NULL if not requested */
     float *signs;     /* [row_count] handedness; the same */
 } sup_upsample_row_table;
 
-/* Memory is `arena`'s. Tangents only of an upsampling that has them. */
-sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena, sup_upsample_row_table *rows,
-                                 sup_error *error);
+/* Allocates from `arena`. `tangents` only for an upsampling that has them. */
+sup_result sup_upsample_row_table_create(const sup_upsample *from, bool tangents, sup_arena *arena,
+                                         sup_upsample_row_table *rows, sup_error *error);
 
 #endif

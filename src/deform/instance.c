@@ -1,4 +1,4 @@
-/* instance.c - one character being animated: the checks around a method's step, and its state. */
+/* instance.c - one animated character: the checks around a method's step, and its state. */
 #include "base/base.h"
 #include "bind/model.h"
 #include "deform/instance_colliders.h"
@@ -9,14 +9,14 @@
 #define STATE_MAGIC "SUPPLES\n"
 enum { STATE_VERSION = 1 };
 
-/* Start of a saved state; parameter values and the method's own bytes follow. */
+/* Header of a saved state; the parameter values and the method's saved bytes follow. */
 typedef struct state_header {
     char magic[8];
     uint32_t version, method_version;
-    uint64_t size;     /* bytes of the whole */
-    uint64_t checksum; /* of all bytes, these eight as zero */
+    uint64_t size;     /* total, in bytes */
+    uint64_t checksum; /* of all bytes, with this field zero */
     uint64_t model;    /* checksum of the model */
-    uint64_t kept;     /* bytes of the method's own */
+    uint64_t saved;    /* bytes of the method */
     char method[SUP_MODEL_NAME];
 } state_header;
 
@@ -25,9 +25,9 @@ struct sup_instance {
     const sup_model *model;
     const sup_method *method;
     void *state; /* 64-byte aligned, NULL when the method has none */
-    size_t state_size;
+    sup_layout layout;
     sup_colliders *colliders; /* or NULL */
-    uint32_t generation;      /* lists of colliders so far */
+    uint32_t generation;      /* number of collider lists so far */
     sup_stage_fn *stage_done; /* or NULL */
     void *stage_user;
     size_t size;     /* bytes of this object */
@@ -36,7 +36,7 @@ struct sup_instance {
 
 static bool all_finite(const float *values, int64_t count)
 {
-    /* x * 0 is 0 for finite x and NaN for all else; several sums keep the additions from waiting on each other. */
+    /* x * 0 is 0 for finite x and NaN otherwise; eight sums shorten the dependency chain of the additions. */
     float sums[8] = {0};
     int64_t i = 0;
     for (; i + 8 <= count; i += 8)
@@ -60,7 +60,8 @@ static sup_result check_pose(const sup_model *model, const sup_pose *pose)
     return all_finite(pose->morph_weights, pose->morph_weight_count) ? SUP_OK : SUP_ERROR_DATA;
 }
 
-/* An array of `floats` floats a vertex: stride 0, or at least one element and whole floats; aligned as a float is. */
+/* An array of `floats` floats per vertex: stride 0, or a multiple of a float that holds one element; aligned to a
+ * float. */
 static bool output_fits(const float *array, size_t stride, size_t floats)
 {
     if (array == NULL) return true;
@@ -68,7 +69,7 @@ static bool output_fits(const float *array, size_t stride, size_t floats)
            (stride == 0 || stride >= floats * sizeof(float));
 }
 
-/* Strides with 0 replaced by the packed ones. */
+/* Replaces strides of 0 by the tightly packed ones. */
 static sup_result resolve_output(const sup_skin_out *out, sup_skin_out *resolved)
 {
     if (out == NULL || !output_fits(out->positions, out->position_stride, 3) ||
@@ -99,13 +100,13 @@ static sup_result reset_state(sup_instance *instance, const sup_pose *pose)
     if (result != SUP_OK || instance->method->reset == NULL) return result;
     sup_step_input input = step_input(instance, pose, 0.0f);
     if (instance->colliders != NULL) {
-        sup_colliders_aim(instance->colliders, pose);
-        sup_colliders_pass(instance->colliders);
+        sup_colliders_set_pose(instance->colliders, pose);
+        sup_colliders_end_frame(instance->colliders);
     }
     return instance->method->reset(&input, instance->state);
 }
 
-/* The model's own bind pose. A sup_pose is writable for its owner; nothing writes through this one. */
+/* The bind pose of the model. A sup_pose has non-const pointers; nothing writes through these. */
 static sup_pose bind_pose(const sup_model *model)
 {
     union {
@@ -121,7 +122,7 @@ sup_result sup_instance_create(const sup_context *context_in, const sup_model *m
 {
     if (model == NULL || instance_out == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "instance.null", "",
-                        "A model and a place for the instance are needed.");
+                        "A model and a pointer for the new instance are required.");
     sup_context context = sup_context_resolve(context_in);
     const sup_method *method = sup_model_method(model);
     size_t size = sizeof(sup_instance) + (size_t)method->param_count * sizeof(double);
@@ -133,11 +134,14 @@ sup_result sup_instance_create(const sup_context *context_in, const sup_model *m
     instance->size = size;
     if (method->param_count > 0)
         memcpy(instance->values, sup_model_values(model), (size_t)method->param_count * sizeof(double));
-    instance->state_size = method->state_size != NULL ? method->state_size(model, &instance->context) : 0;
-    if (instance->state_size > 0) instance->state = sup_alloc_zero(&context.allocator, instance->state_size);
-    sup_result result = SUP_OK;
-    if (instance->state_size > 0 && instance->state == NULL)
+    sup_result result = sup_method_layout(method, model, &instance->context, &instance->layout);
+    size_t state_size = result == SUP_OK ? instance->layout.size : 0;
+    if (state_size > 0) instance->state = sup_alloc_zero(&context.allocator, state_size);
+    if (result == SUP_ERROR_MEMORY || (state_size > 0 && instance->state == NULL))
         result = sup_fail_memory(error, "the instance");
+    else if (result != SUP_OK)
+        sup_fail(error, result, "instance.layout", method->name,
+                 "Method \"%s\" cannot lay out a state for this model: bind it again.", method->name);
     else {
         sup_pose start = pose != NULL ? *pose : bind_pose(model);
         result = reset_state(instance, &start);
@@ -159,7 +163,7 @@ void sup_instance_destroy(sup_instance *instance)
     if (instance == NULL) return;
     sup_allocator allocator = instance->context.allocator;
     sup_colliders_destroy(instance->colliders);
-    if (instance->state != NULL) sup_free(&allocator, instance->state, instance->state_size);
+    if (instance->state != NULL) sup_free(&allocator, instance->state, instance->layout.size);
     sup_free(&allocator, instance, instance->size);
 }
 
@@ -171,32 +175,39 @@ sup_result sup_instance_step(sup_instance *instance, const sup_pose *pose, float
     if (result == SUP_OK) result = check_pose(instance->model, pose);
     if (result != SUP_OK) return result;
     sup_step_input input = step_input(instance, pose, dt);
-    if (instance->colliders != NULL) sup_colliders_aim(instance->colliders, pose);
+    if (instance->colliders != NULL) sup_colliders_set_pose(instance->colliders, pose);
     result = instance->method->step(&input, instance->state, &resolved);
-    if (result == SUP_OK && instance->colliders != NULL) sup_colliders_pass(instance->colliders);
+    if (result == SUP_OK && instance->colliders != NULL) sup_colliders_end_frame(instance->colliders);
     return result;
+}
+
+static const sup_method_inspection *inspection_of(const sup_instance *instance)
+{
+    return instance != NULL ? instance->method->inspection : NULL;
 }
 
 sup_result sup_instance_field(const sup_instance *instance, const float *points, int32_t count, float *values)
 {
-    if (instance == NULL || instance->method->field == NULL || count < 0 ||
+    const sup_method_inspection *inspection = inspection_of(instance);
+    if (inspection == NULL || inspection->field == NULL || count < 0 ||
         (count > 0 && (points == NULL || values == NULL)))
         return SUP_ERROR_ARGUMENT;
-    instance->method->field(instance->model, instance->state, points, count, values);
+    inspection->field(instance->model, instance->state, points, count, values);
     return SUP_OK;
 }
 
 sup_result sup_instance_inner(const sup_instance *instance, sup_inner *inner)
 {
-    if (instance == NULL || instance->method->inner == NULL || inner == NULL) return SUP_ERROR_ARGUMENT;
-    instance->method->inner(instance->model, instance->state, inner);
+    const sup_method_inspection *inspection = inspection_of(instance);
+    if (inspection == NULL || inspection->inner == NULL || inner == NULL) return SUP_ERROR_ARGUMENT;
+    inspection->inner(instance->model, instance->state, inner);
     return SUP_OK;
 }
 
 double sup_instance_energy(const sup_instance *instance)
 {
-    if (instance == NULL || instance->method->energy == NULL) return (double)NAN;
-    return instance->method->energy(instance->state);
+    const sup_method_inspection *inspection = inspection_of(instance);
+    return inspection != NULL && inspection->energy != NULL ? inspection->energy(instance->state) : (double)NAN;
 }
 
 sup_result sup_instance_reset(sup_instance *instance, const sup_pose *pose)
@@ -207,7 +218,7 @@ sup_result sup_instance_reset(sup_instance *instance, const sup_pose *pose)
 sup_result sup_instance_set(sup_instance *instance, const char *name, double value, sup_error *error)
 {
     if (instance == NULL || name == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "param.null", "", "An instance and a name are needed.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "param.null", "", "An instance and a parameter name are required.");
     int32_t index = sup_method_param(instance->method, name, error);
     if (index < 0) return SUP_ERROR_ARGUMENT;
     const sup_param *param = &instance->method->params[index];
@@ -215,7 +226,7 @@ sup_result sup_instance_set(sup_instance *instance, const char *name, double val
     if (result != SUP_OK) return result;
     if (!param->live)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "param.bind", name,
-                        "\"%s\" cannot change while the character moves: bind it again with the new value.", name);
+                        "Parameter \"%s\" is fixed at bind: bind again with the new value.", name);
     instance->values[index] = value;
     return SUP_OK;
 }
@@ -223,14 +234,13 @@ sup_result sup_instance_set(sup_instance *instance, const char *name, double val
 sup_result sup_instance_paint(sup_instance *instance, const char *name, const float *values, sup_error *error)
 {
     if (instance == NULL || name == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.null", "", "An instance and the name of a map are needed.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.null", "", "An instance and the name of a map are required.");
     const sup_method *method = instance->method;
     int32_t index = sup_method_map(method, name, error);
     if (index < 0) return SUP_ERROR_ARGUMENT;
     if (!method->maps[index].live || method->paint == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.bind", name,
-                        "The map \"%s\" cannot change while the character moves: bind it again with the new paint.",
-                        name);
+                        "Map \"%s\" is fixed at bind: bind again with the new paint.", name);
     if (values != NULL) {
         int32_t count = sup_model_vertex_count(instance->model);
         sup_result result = sup_map_check(&method->maps[index], values, count, error);
@@ -243,11 +253,13 @@ sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider
                                       sup_error *error)
 {
     if (instance == NULL || count < 0 || (colliders == NULL && count > 0))
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "", "An instance and colliders are needed.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.null", "",
+                        "An instance and an array of colliders are required.");
     if (count > 0 && (instance->method->flags & SUP_METHOD_COLLIDES) == 0)
-        return sup_fail(error, SUP_ERROR_UNSUPPORTED, "collider.method", instance->method->name,
-                        "The method \"%s\" does not mind colliders: bind with one that does, such as projective.",
-                        instance->method->name);
+        return sup_fail(
+            error, SUP_ERROR_UNSUPPORTED, "collider.method", instance->method->name,
+            "Method \"%s\" does not collide with scene colliders: bind with one that does, such as projective.",
+            instance->method->name);
     sup_colliders *made = NULL;
     if (count > 0) {
         sup_result result = sup_colliders_create(&instance->context, colliders, count,
@@ -260,12 +272,12 @@ sup_result sup_instance_set_colliders(sup_instance *instance, const sup_collider
     return SUP_OK;
 }
 
-sup_result sup_instance_move_collider(sup_instance *instance, int32_t index, sup_mat34 place)
+sup_result sup_instance_move_collider(sup_instance *instance, int32_t index, sup_mat34 transform)
 {
     if (instance == NULL || instance->colliders == NULL || index < 0 || index >= instance->colliders->count ||
-        !sup_collider_transform_usable(place))
+        !sup_collider_transform_usable(transform))
         return SUP_ERROR_ARGUMENT;
-    instance->colliders->place[index] = sup_affine_from_float(place);
+    instance->colliders->transform[index] = sup_affine_from_float(transform);
     return SUP_OK;
 }
 
@@ -277,17 +289,10 @@ sup_result sup_instance_observe(sup_instance *instance, sup_stage_fn *stage_done
     return SUP_OK;
 }
 
-static size_t saved_size(const sup_instance *instance)
-{
-    if (instance->method->saved_size == NULL) return 0;
-    size_t kept = instance->method->saved_size(instance->model, &instance->context);
-    return kept <= instance->state_size ? kept : 0;
-}
-
 size_t sup_instance_state_size(const sup_instance *instance)
 {
     if (instance == NULL) return 0;
-    return sizeof(state_header) + (size_t)instance->method->param_count * sizeof(double) + saved_size(instance);
+    return sizeof(state_header) + (size_t)instance->method->param_count * sizeof(double) + instance->layout.saved_size;
 }
 
 static uint64_t state_checksum(const unsigned char *bytes, size_t size)
@@ -304,7 +309,7 @@ static state_header header_of(const sup_instance *instance)
                            .method_version = instance->method->version,
                            .size = sup_instance_state_size(instance),
                            .model = sup_model_header_of(instance->model)->checksum,
-                           .kept = saved_size(instance)};
+                           .saved = instance->layout.saved_size};
     memcpy(header.magic, STATE_MAGIC, sizeof header.magic);
     sup_format(header.method, sizeof header.method, "%s", instance->method->name);
     return header;
@@ -318,13 +323,13 @@ sup_result sup_instance_state_save(const sup_instance *instance, void *bytes, si
     state_header header = header_of(instance);
     memcpy(to, &header, sizeof header);
     if (values > 0) memcpy(to + sizeof header, instance->values, values);
-    if (header.kept > 0) { /* in memory that is aligned as a state is */
-        void *copy = sup_alloc(&instance->context.allocator, instance->state_size);
+    if (header.saved > 0) { /* in memory with the alignment of a state */
+        void *copy = sup_alloc(&instance->context.allocator, instance->layout.size);
         if (copy == NULL) return SUP_ERROR_MEMORY;
-        memcpy(copy, instance->state, instance->state_size);
+        memcpy(copy, instance->state, instance->layout.size);
         sup_result result = instance->method->restore(NULL, copy);
-        memcpy(to + sizeof header + values, copy, (size_t)header.kept);
-        sup_free(&instance->context.allocator, copy, instance->state_size);
+        memcpy(to + sizeof header + values, copy, (size_t)header.saved);
+        sup_free(&instance->context.allocator, copy, instance->layout.size);
         if (result != SUP_OK) return result;
     }
     header.checksum = state_checksum(bytes, size);
@@ -332,20 +337,20 @@ sup_result sup_instance_state_save(const sup_instance *instance, void *bytes, si
     return SUP_OK;
 }
 
-/* Whether the bytes are a state of this instance's model, whole and in range. */
+/* Checks that the bytes are a complete state of this instance's model with parameters in range. */
 static sup_result check_state(const sup_instance *instance, const unsigned char *bytes, size_t size, sup_error *error)
 {
     state_header header, own = header_of(instance);
     if (size < sizeof header || memcmp(bytes, STATE_MAGIC, sizeof header.magic) != 0)
-        return sup_fail(error, SUP_ERROR_FORMAT, "state.magic", "", "These bytes are not a saved state.");
+        return sup_fail(error, SUP_ERROR_FORMAT, "state.magic", "", "The data is not a saved state.");
     memcpy(&header, bytes, sizeof header);
     if (header.version != own.version || header.method_version != own.method_version ||
         memcmp(header.method, own.method, sizeof own.method) != 0 || header.model != own.model ||
-        header.kept != own.kept)
+        header.saved != own.saved)
         return sup_fail(error, SUP_ERROR_DATA, "state.model", instance->method->name,
                         "The state was saved with another model or version: reset the instance instead.");
     if (header.size != size || size != own.size || header.checksum != state_checksum(bytes, size))
-        return sup_fail(error, SUP_ERROR_FORMAT, "state.damaged", "", "The saved state is damaged or cut off.");
+        return sup_fail(error, SUP_ERROR_FORMAT, "state.damaged", "", "The saved state is damaged or truncated.");
     for (int32_t i = 0; i < instance->method->param_count; i++) {
         double value;
         memcpy(&value, bytes + sizeof header + (size_t)i * sizeof value, sizeof value);
@@ -358,26 +363,27 @@ static sup_result check_state(const sup_instance *instance, const unsigned char 
 sup_result sup_instance_state_restore(sup_instance *instance, const void *bytes, size_t size, sup_error *error)
 {
     if (instance == NULL || bytes == NULL)
-        return sup_fail(error, SUP_ERROR_ARGUMENT, "state.null", "", "An instance and a saved state are needed.");
+        return sup_fail(error, SUP_ERROR_ARGUMENT, "state.null", "", "An instance and a saved state are required.");
     sup_result result = check_state(instance, bytes, size, error);
     if (result != SUP_OK) return result;
-    size_t values = (size_t)instance->method->param_count * sizeof(double), kept = saved_size(instance);
+    size_t values = (size_t)instance->method->param_count * sizeof(double), saved = instance->layout.saved_size;
     const unsigned char *from = (const unsigned char *)bytes + sizeof(state_header) + values;
-    if (kept > 0) {
+    if (saved > 0) {
         sup_pose none = {0};
         sup_step_input input = step_input(instance, &none, 0.0f);
-        unsigned char *made = sup_alloc_zero(&instance->context.allocator, instance->state_size);
+        unsigned char *made = sup_alloc_zero(&instance->context.allocator, instance->layout.size);
         if (made == NULL) return sup_fail_memory(error, "the state");
-        memcpy(made, from, kept);
+        memcpy(made, from, saved);
         result = instance->method->restore(&input, made);
         if (result == SUP_OK) {
-            void *before = instance->state;
+            void *old = instance->state;
             instance->state = made;
-            made = before;
+            made = old;
         }
-        sup_free(&instance->context.allocator, made, instance->state_size);
+        sup_free(&instance->context.allocator, made, instance->layout.size);
         if (result != SUP_OK)
-            return sup_fail(error, result, "state.numbers", "", "The saved state has numbers that no motion gives.");
+            return sup_fail(error, result, "state.numbers", "",
+                            "The saved state contains invalid numbers: reset the instance instead.");
     }
     if (values > 0) memcpy(instance->values, (const unsigned char *)bytes + sizeof(state_header), values);
     return SUP_OK;

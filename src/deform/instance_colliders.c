@@ -1,9 +1,9 @@
-/* instance_colliders.c - things in the way of an instance: copied, checked, moved. */
+/* instance_colliders.c - scene colliders of an instance: copied, checked, moved. */
 #include "deform/instance_colliders.h"
 
 #include <math.h>
 
-static const float DEFAULT_FRICTION = 0.5f, MOST_FRICTION = 100.0f;
+static const float DEFAULT_FRICTION = 0.5f, MAX_FRICTION = 100.0f;
 
 static sup_collider make(sup_collider_shape shape, sup_vec3 from, sup_vec3 to, float radius)
 {
@@ -45,27 +45,26 @@ sup_collider sup_collider_mesh(const float *positions, int32_t vertex_count, con
 
 /* --- Checks --- */
 
-static sup_result refuse(sup_error *error, int32_t index, const char *id, const char *what)
+static sup_result fail(sup_error *error, int32_t index, const char *id, const char *what)
 {
     return sup_fail(error, SUP_ERROR_ARGUMENT, id, "", "Collider %d %s.", index, what);
 }
 
-bool sup_collider_transform_usable(sup_mat34 place)
+bool sup_collider_transform_usable(sup_mat34 transform)
 {
     sup_affine inverse;
-    return sup_affine_inverse(sup_affine_from_float(place), &inverse);
+    return sup_affine_inverse(sup_affine_from_float(transform), &inverse);
 }
 
 static sup_result check_mesh(const sup_collider *c, int32_t index, sup_error *error)
 {
     if (c->positions == NULL || c->triangles == NULL || c->vertex_count < 4 || c->triangle_count < 4)
-        return refuse(error, index, "collider.mesh", "is a mesh without positions and triangles");
+        return fail(error, index, "collider.mesh", "is a mesh with fewer than 4 vertices or 4 triangles");
     for (int64_t i = 0; i < (int64_t)c->vertex_count * 3; i++)
-        if (!isfinite(c->positions[i]))
-            return refuse(error, index, "collider.finite", "has a number that is not finite");
+        if (!isfinite(c->positions[i])) return fail(error, index, "collider.finite", "has a number that is not finite");
     for (int64_t i = 0; i < (int64_t)c->triangle_count * 3; i++)
         if (c->triangles[i] < 0 || c->triangles[i] >= c->vertex_count)
-            return refuse(error, index, "collider.triangle", "has a triangle with a corner that is not there");
+            return fail(error, index, "collider.triangle", "has a triangle with a vertex index out of range");
     return SUP_OK;
 }
 
@@ -73,29 +72,29 @@ static sup_result check(const sup_collider *c, int32_t index, int32_t node_count
 {
     sup_vec3d from = sup_v3_from_float(c->from), to = sup_v3_from_float(c->to);
     if (!sup_v3_finite(from) || !sup_v3_finite(to) || !isfinite(c->radius))
-        return refuse(error, index, "collider.finite", "has a number that is not finite");
+        return fail(error, index, "collider.finite", "has a number that is not finite");
     if (!sup_collider_transform_usable(c->transform))
-        return refuse(error, index, "collider.transform", "has a place that is not finite or flat");
-    if (!(c->friction >= 0.0f && c->friction <= MOST_FRICTION))
-        return refuse(error, index, "collider.friction", "needs a friction from 0 to 100");
+        return fail(error, index, "collider.transform", "has a transform that is not finite or not invertible");
+    if (!(c->friction >= 0.0f && c->friction <= MAX_FRICTION))
+        return fail(error, index, "collider.friction", "has a friction outside 0 to 100");
     if (c->node < -1 || c->node >= node_count)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "collider.node", "",
-                        "Collider %d follows node %d; a pose has %d nodes, and -1 stands for none.", index, c->node,
+                        "Collider %d follows node %d, but a pose has %d nodes; -1 means none.", index, c->node,
                         node_count);
     switch (c->shape) {
     case SUP_COLLIDER_PLANE:
         if (sup_v3_distance(from, to) > 0.0) return SUP_OK;
-        return refuse(error, index, "collider.plane", "is a plane without a direction");
+        return fail(error, index, "collider.plane", "is a plane with a zero normal");
     case SUP_COLLIDER_CAPSULE:
         if (c->radius > 0.0f) return SUP_OK;
-        return refuse(error, index, "collider.radius", "is a sphere or capsule whose radius is not above 0");
+        return fail(error, index, "collider.radius", "is a sphere or capsule with a radius that is not positive");
     case SUP_COLLIDER_MESH:
         return check_mesh(c, index, error);
     }
-    return refuse(error, index, "collider.shape", "is of no shape that is known");
+    return fail(error, index, "collider.shape", "has an unknown shape");
 }
 
-/* --- Making --- */
+/* --- Creation --- */
 
 static sup_result copy_mesh(const sup_context *context, sup_colliders *made, int32_t i, const sup_collider *c,
                             sup_error *error)
@@ -113,13 +112,13 @@ static sup_result fill(const sup_context *context, sup_colliders *made, const su
 {
     size_t count = (size_t)made->count;
     made->solids = sup_arena_alloc(&made->arena, count, sizeof *made->solids);
-    made->place = sup_arena_alloc(&made->arena, count, sizeof *made->place);
+    made->transform = sup_arena_alloc(&made->arena, count, sizeof *made->transform);
     made->from = sup_arena_alloc(&made->arena, count, sizeof *made->from);
     made->to = sup_arena_alloc(&made->arena, count, sizeof *made->to);
     made->node = sup_arena_alloc(&made->arena, count, sizeof *made->node);
     made->trees = sup_arena_alloc(&made->arena, count, sizeof *made->trees);
-    if (made->solids == NULL || made->place == NULL || made->from == NULL || made->to == NULL || made->node == NULL ||
-        made->trees == NULL)
+    if (made->solids == NULL || made->transform == NULL || made->from == NULL || made->to == NULL ||
+        made->node == NULL || made->trees == NULL)
         return sup_fail_memory(error, "the colliders");
     for (int32_t i = 0; i < made->count; i++) {
         const sup_collider *c = &colliders[i];
@@ -130,7 +129,7 @@ static sup_result fill(const sup_context *context, sup_colliders *made, const su
                                       .to = sup_v3_from_float(c->to),
                                       .radius = (double)c->radius,
                                       .friction = c->friction};
-        made->place[i] = sup_affine_from_float(c->transform);
+        made->transform[i] = sup_affine_from_float(c->transform);
         made->node[i] = c->node;
         if (c->shape == SUP_COLLIDER_MESH) result = copy_mesh(context, made, i, c, error);
         if (result != SUP_OK) return result;
@@ -159,30 +158,30 @@ void sup_colliders_destroy(sup_colliders *colliders)
     if (colliders == NULL) return;
     for (int32_t i = 0; colliders->trees != NULL && i < colliders->count; i++)
         sup_bvh_free(&colliders->trees[i]);
-    sup_arena arena = colliders->arena; /* the object itself is in it */
+    sup_arena arena = colliders->arena; /* the object itself is allocated from it */
     sup_arena_destroy(&arena);
 }
 
-/* --- Moving --- */
+/* --- Motion --- */
 
-void sup_colliders_aim(sup_colliders *colliders, const sup_pose *pose)
+void sup_colliders_set_pose(sup_colliders *colliders, const sup_pose *pose)
 {
     for (int32_t i = 0; i < colliders->count; i++) {
         int32_t node = colliders->node[i];
-        colliders->to[i] = colliders->place[i];
+        colliders->to[i] = colliders->transform[i];
         if (node >= 0)
-            colliders->to[i] = sup_affine_multiply(sup_affine_from_float(pose->world[node]), colliders->place[i]);
+            colliders->to[i] = sup_affine_multiply(sup_affine_from_float(pose->world[node]), colliders->transform[i]);
     }
-    if (colliders->fresh) sup_colliders_pass(colliders);
+    if (colliders->fresh) sup_colliders_end_frame(colliders);
     colliders->fresh = false;
 }
 
-bool sup_colliders_stand(const sup_colliders *colliders)
+bool sup_colliders_at_rest(const sup_colliders *colliders)
 {
     return memcmp(colliders->from, colliders->to, (size_t)colliders->count * sizeof *colliders->to) == 0;
 }
 
-void sup_colliders_pass(sup_colliders *colliders)
+void sup_colliders_end_frame(sup_colliders *colliders)
 {
     memcpy(colliders->from, colliders->to, (size_t)colliders->count * sizeof *colliders->to);
 }

@@ -1,30 +1,59 @@
-/* timestep.c - steps of a fixed length between frames of any length. */
+/* timestep.c - steps of a fixed length in frames of any length. */
 #include "pose/timestep.h"
 
 #include "base/base.h"
 
-/* A joint that moves farther than this in one step, in sizes of the character, was put there. A frame may be a part of a
- * step longer than its steps. */
+/* A joint that moves farther than this in one step, in sizes of the character, was teleported. */
 static const double TELEPORT = 0.5;
+/* Frame times are rounded: a step that is due within this fraction of a step is taken. */
+static const double SLACK = 1e-4;
 
-int32_t sup_timestep_steps(double *ahead, double dt, double seconds, int32_t *whole)
+static sup_timestep advance_ahead(double *ahead, double dt, double seconds)
 {
     double missing = dt - *ahead;
-    int32_t steps = missing > 0.0 ? (int32_t)fmin(ceil(missing / seconds - 1e-4), 1e6) : 0;
-    if (whole != NULL) *whole = steps;
-    if (steps > SUP_TIMESTEP_MOST_STEPS) steps = SUP_TIMESTEP_MOST_STEPS;
+    int32_t steps = missing > 0.0 ? (int32_t)fmin(ceil(missing / seconds - SLACK), 1e6) : 0;
+    if (steps > SUP_TIMESTEP_MAX_STEPS) steps = SUP_TIMESTEP_MAX_STEPS;
     *ahead = fmax(0.0, fmin((double)steps * seconds - missing, seconds));
-    if (*ahead < 1e-4 * seconds) *ahead = 0.0;
-    return steps;
+    return (sup_timestep){.count = steps, .even = true, .dt = dt, .seconds = seconds};
 }
 
-void sup_timestep_joints(const sup_pose *pose, int32_t joint_count, const int32_t *joint_node, const float *inverse_bind,
-                     sup_mat34 *joints)
+static sup_timestep advance_behind(double *behind, double dt, double seconds)
+{
+    double due = floor((*behind + dt) / seconds + SLACK);
+    sup_timestep frame = {.count = due < SUP_TIMESTEP_MAX_STEPS ? (int32_t)due : SUP_TIMESTEP_MAX_STEPS,
+                          .even = due > SUP_TIMESTEP_MAX_STEPS,
+                          .dt = dt,
+                          .seconds = seconds,
+                          .start = -*behind};
+    *behind = frame.even ? 0.0 : *behind + dt - (double)frame.count * seconds;
+    return frame;
+}
+
+sup_timestep sup_timestep_advance(double *offset, double dt, double seconds, sup_timestep_mode mode)
+{
+    sup_timestep frame =
+        mode == SUP_TIMESTEP_AHEAD ? advance_ahead(offset, dt, seconds) : advance_behind(offset, dt, seconds);
+    if (*offset < SLACK * seconds) *offset = 0.0;
+    return frame;
+}
+
+double sup_timestep_fraction(const sup_timestep *frame, int32_t i)
+{
+    if (frame->even) return (double)i / (double)frame->count;
+    double t = ((double)i * frame->seconds + frame->start) / frame->dt;
+    if (i == frame->count && t > 1.0 - SLACK) return 1.0;
+    return fmax(0.0, fmin(t, 1.0));
+}
+
+void sup_timestep_joints(const sup_mat34 *world, const float origin[3], int32_t joint_count, const int32_t *joint_node,
+                         const float *inverse_bind, sup_mat34 *joints)
 {
     for (int32_t j = 0; j < joint_count; j++) {
-        sup_mat34 inverse;
+        sup_mat34 inverse, joint = world[joint_node[j]];
         memcpy(&inverse, inverse_bind + 12 * (size_t)j, sizeof inverse);
-        joints[j] = sup_mat34_multiply(pose->world[joint_node[j]], inverse);
+        for (int k = 0; k < 3 && origin != NULL; k++)
+            joint.m[4 * k + 3] -= origin[k];
+        joints[j] = sup_mat34_multiply(joint, inverse);
     }
 }
 
@@ -33,11 +62,13 @@ sup_mat34 sup_timestep_between(sup_mat34 from, sup_mat34 to, double t)
     return sup_affine_to_float(sup_affine_between(sup_affine_from_float(from), sup_affine_from_float(to), t));
 }
 
-bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *before, const sup_mat34 *now, int32_t steps, float size)
+bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *previous, const sup_mat34 *now, int32_t steps,
+                             float size)
 {
-    double limit = TELEPORT * (double)size * (double)(steps < SUP_TIMESTEP_MOST_STEPS ? steps + 1 : 1);
+    /* A frame may be longer than its steps by a fraction of one. */
+    double limit = TELEPORT * (double)size * (double)(steps < SUP_TIMESTEP_MAX_STEPS ? steps + 1 : 1);
     for (int32_t j = 0; j < joint_count; j++) {
-        sup_vec3d a = sup_v3((double)before[j].m[3], (double)before[j].m[7], (double)before[j].m[11]),
+        sup_vec3d a = sup_v3((double)previous[j].m[3], (double)previous[j].m[7], (double)previous[j].m[11]),
                   b = sup_v3((double)now[j].m[3], (double)now[j].m[7], (double)now[j].m[11]);
         if (sup_v3_distance(a, b) <= limit) return false;
     }

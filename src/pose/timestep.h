@@ -1,31 +1,47 @@
-/* timestep.h (internal) - simulations that run at a rate of their own, whatever the frame rate.
+/* timestep.h (internal) - fixed-timestep accumulator for simulations whose rate does not depend on the frame rate.
  *
- * Steps of a fixed length are taken until the frame's time is reached or passed: a simulation is never behind the
- * skeleton. A frame shows what is between the last two steps. Within a frame of several steps the joints move evenly from
- * the pose before to this one. */
+ * A frame of any length consists of zero or more steps of a fixed length. The accumulator keeps the time between the
+ * last step and the frame. Within a frame of several steps the joints are interpolated from the previous pose to this
+ * one. */
 #ifndef SUP_POSE_TIMESTEP_H
 #define SUP_POSE_TIMESTEP_H
 
 #include "math/affine.h"
 #include "supple/pose.h"
 
-/* A pause of more steps than this is caught up in one jump. */
-enum { SUP_TIMESTEP_MOST_STEPS = 30 };
+/* A pause of more steps than this is simulated by this many steps, spread evenly over the frame. */
+enum { SUP_TIMESTEP_MAX_STEPS = 30 };
 
-/* Steps of `seconds` that reach a frame `dt` after the one before, at most SUP_TIMESTEP_MOST_STEPS. `ahead`: seconds, in
- * [0, seconds), that the last step is ahead of the frame: read and brought up to date. `whole` (may be NULL): the number
- * before it was cut. */
-int32_t sup_timestep_steps(double *ahead, double dt, double seconds, int32_t *whole);
+typedef enum sup_timestep_mode {
+    SUP_TIMESTEP_BEHIND, /* the last step is at or before the frame: the result is extrapolated to the frame */
+    SUP_TIMESTEP_AHEAD   /* the last step is at or after the frame: the result is interpolated between two steps */
+} sup_timestep_mode;
 
-/* world * inverse bind of every joint. */
-void sup_timestep_joints(const sup_pose *pose, int32_t joint_count, const int32_t *joint_node, const float *inverse_bind,
-                     sup_mat34 *joints);
+/* The steps of one frame. */
+typedef struct sup_timestep {
+    int32_t count; /* at most SUP_TIMESTEP_MAX_STEPS */
+    bool even;     /* the steps are spread evenly over the frame */
+    double dt, seconds,
+        start; /* of the frame; of a step; time of step 0 relative to the start of the frame, at most 0 */
+} sup_timestep;
 
-/* A joint part of the way from one place to another: rotation by slerp, the rest evenly. */
+/* Steps of `seconds` for a frame `dt` seconds after the previous one. `offset`: seconds, in [0, seconds), from the last
+ * step to the frame (BEHIND) or from the frame to the last step (AHEAD); updated. */
+sup_timestep sup_timestep_advance(double *offset, double dt, double seconds, sup_timestep_mode mode);
+
+/* Fraction of the frame, in [0, 1], at the end of step i of 1..count; i = 0: at the start of the first step. */
+double sup_timestep_fraction(const sup_timestep *frame, int32_t i);
+
+/* Skinning matrices: world * inverse bind of every joint, relative to `origin`, NULL for the world's. */
+void sup_timestep_joints(const sup_mat34 *world, const float origin[3], int32_t joint_count, const int32_t *joint_node,
+                         const float *inverse_bind, sup_mat34 *joints);
+
+/* Interpolates a joint: rotation by slerp, the rest linearly. */
 sup_mat34 sup_timestep_between(sup_mat34 from, sup_mat34 to, double t);
 
-/* Whether the whole skeleton was put elsewhere: every joint moved by more than half the character's size in each of the
- * steps. Flesh then starts anew instead of following. */
-bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *before, const sup_mat34 *now, int32_t steps, float size);
+/* Whether the whole skeleton was teleported: every joint moved by more than half the character's size per step. The
+ * simulation then restarts at rest. */
+bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *previous, const sup_mat34 *now, int32_t steps,
+                             float size);
 
 #endif

@@ -1,31 +1,33 @@
-/* rest_damping.h (internal) - flesh comes to rest when the skeleton stands.
+/* rest_damping.h (internal) - damps residual motion of the tissue while the skeleton does not move.
  *
- * Rows of contact follow the skin that they push: pairs begin and end, normals turn, tetrahedra in creases turn over. There
- * may be no place in which all of them are content, and steps then go to and fro for ever. While the skeleton stands, each
- * vertex therefore goes only a share of the way that a step asks for. The share falls whenever the vertex turns back and
- * rises while it goes on: trembling ends, and flesh that swings or comes back from a push does not notice. That steps which
- * get shorter with every turn, and not with time, end where the mean of the pulls is zero, is known from stochastic
- * approximation [kesten1958]. As long as nothing touches, or much of the flesh moves far, nothing is shortened: trembling skin
- * would hold back what swings. Once hardly anything is asked for, flesh that touches is stopped. */
+ * Contacts depend on the skin that they push: pairs begin and end, normals turn, tetrahedra in creases invert. There
+ * may be no position that satisfies all of them, and the steps then oscillate for ever. While the skeleton is at rest,
+ * each vertex therefore moves only by a fraction of the displacement that a step computes. The fraction shrinks
+ * whenever the displacement reverses and grows while it does not: oscillation ends, and free swinging or the return
+ * from a push is not affected. Step sizes that shrink with the number of reversals, not with time, converge to the
+ * point where the mean displacement is zero, as in stochastic approximation [kesten1958]. Nothing is shortened while
+ * there is no contact or the mean displacement is large, since oscillating skin would hold back tissue that swings.
+ * Once the mean displacement is very small, tissue in contact is stopped. */
 #ifndef SUP_SOLVER_REST_DAMPING_H
 #define SUP_SOLVER_REST_DAMPING_H
 
 #include "solver/system.h"
 
 typedef struct sup_rest_damping_vertex {
-    float way[3]; /* that the last step asked for */
-    float share;  /* of the way that it goes */
+    float displacement[3]; /* that the last step computed */
+    float fraction;        /* of it that the vertex moves */
 } sup_rest_damping_vertex;
 
 typedef struct sup_rest_damping {
-    float part; /* of their ways that all go */
-    float mean; /* of the ways that the last step asked for, sizes */
+    float fraction; /* step fraction of all vertices */
+    float mean;     /* mean length of the displacements that the last step computed, in sizes */
 } sup_rest_damping;
 
-/* The skeleton has come to stand: all go their ways. `vertices` [unknown_count]. */
-void sup_rest_damping_begin(const sup_system *system, sup_rest_damping *calm, sup_rest_damping_vertex *vertices);
-/* A step from `before` to `now` [place*4]: shortens its ways, in `now`. `touches`: rows of contact push. */
-void sup_rest_damping_step(const sup_system *system, const float *before, float *now, bool touches, sup_rest_damping *calm,
-                   sup_rest_damping_vertex *vertices);
+/* The skeleton has come to rest: all fractions are 1. `vertices` [unknown_count]. */
+void sup_rest_damping_begin(const sup_system *system, sup_rest_damping *damping, sup_rest_damping_vertex *vertices);
+/* Shortens the displacements of a step from `previous` to `now` [unknown_count*4], in `now`. `in_contact`: contacts
+ * push. */
+void sup_rest_damping_step(const sup_system *system, const float *previous, float *now, bool in_contact,
+                           sup_rest_damping *damping, sup_rest_damping_vertex *vertices);
 
 #endif

@@ -218,9 +218,9 @@ void sup_reference_bones(sup_reference *reference, const float *bones)
     r->has_feet = r->volume > 0.0 && bones != NULL;
     for (int32_t v = 0; r->has_feet && v < r->skin_count; v++)
         for (int32_t k = 0; k < 3; k++) {
-            const float *bone = bones + (int64_t)8 * r->tissue.feet[v].segment;
+            const float *bone = bones + (int64_t)8 * r->tissue.foot_points[v].segment;
             r->foot[3 * v + k] =
-                (double)bone[k] + r->tissue.feet[v].parameter * ((double)bone[4 + k] - (double)bone[k]);
+                (double)bone[k] + r->tissue.foot_points[v].parameter * ((double)bone[4 + k] - (double)bone[k]);
         }
 }
 
@@ -250,7 +250,7 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
     for (size_t i = 0; i < n * 6; i++) /* skin and bases: wedges have no middle layer */
         rest[i] = (double)r->rest[i];
     for (int32_t v = 0; v < r->skin_count; v++) {
-        sup_vec3d foot = sup_foot_point(r->skeleton, r->tissue.feet[v]);
+        sup_vec3d foot = sup_foot_position(r->skeleton, r->tissue.foot_points[v]);
         r->foot[3 * v] = foot.x;
         r->foot[3 * v + 1] = foot.y;
         r->foot[3 * v + 2] = foot.z;

@@ -36,7 +36,7 @@ static sup_result check_def(const sup_system_def *def, const char *prefix, sup_e
         if (!isfinite(numbers[k]) || numbers[k] < 0.0)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "system.parameter", "",
                             "Stiffness, mass, time step and volume must be positive numbers, not %g.", numbers[k]);
-    if (def->volume > 0.0 && (def->skeleton == NULL || t->feet == NULL))
+    if (def->volume > 0.0 && (def->skeleton == NULL || t->foot_points == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "system.volume", "",
                         "Volume preservation needs a skeleton and the foot points of the skin on it: pass both.");
     for (int32_t v = 0; def->stiffness != NULL && v < t->skin_count; v++)

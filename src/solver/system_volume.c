@@ -9,7 +9,7 @@ static double wedge_volume6(const sup_system_builder *b, const sup_prism *p)
 {
     sup_vec3d e[5], foot[3];
     for (int32_t k = 0; k < 3; k++)
-        foot[k] = sup_foot_point(b->def->skeleton, b->tissue->feet[p->corner[k]]);
+        foot[k] = sup_foot_position(b->def->skeleton, b->tissue->foot_points[p->corner[k]]);
     for (int32_t k = 0; k < 3; k++) {
         const float *x = b->rest + (int64_t)3 * p->corner[k];
         e[k] = sup_v3_sub(sup_v3((double)x[0], (double)x[1], (double)x[2]), foot[2]);
@@ -43,8 +43,8 @@ static bool measure_regions(sup_system_builder *b, const sup_region_weights *wei
 static void write_foot_points(const sup_system_builder *b, int32_t *segment, float *along)
 {
     for (int32_t v = 0; v < b->tissue->skin_count; v++) {
-        segment[v] = b->tissue->feet[v].segment;
-        along[v] = (float)b->tissue->feet[v].parameter;
+        segment[v] = b->tissue->foot_points[v].segment;
+        along[v] = (float)b->tissue->foot_points[v].parameter;
     }
 }
 

@@ -20,8 +20,8 @@ static void count_sections(const sup_tissue *tissue, const sup_volumetric_skelet
                            int32_t *sections)
 {
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        sup_foot foot = tissue->feet[v];
-        thickness[foot.segment] += sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_point(skeleton, foot));
+        sup_foot_point foot = tissue->foot_points[v];
+        thickness[foot.segment] += sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_position(skeleton, foot));
         sections[foot.segment]++;
     }
     for (int32_t p = 0; p < skeleton->segment_count; p++) {
@@ -53,8 +53,8 @@ int32_t sup_volume_regions_create(const sup_tissue *tissue, const sup_volumetric
         count += sections[p] - 1;
     }
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        int32_t p = tissue->feet[v].segment;
-        double at = tissue->feet[v].parameter * sections[p];
+        int32_t p = tissue->foot_points[v].segment;
+        double at = tissue->foot_points[v].parameter * sections[p];
         int32_t i = at < 0.0 ? 0 : at >= sections[p] ? sections[p] - 1 : (int32_t)at;
         for (int32_t k = 0; k < 2; k++)
             (*weights)[v].region[k] = region_at(&skeleton->segments[p], first[p], sections[p], i + k);

@@ -1,15 +1,15 @@
-/* anchors.c - what each base hangs on, as arrays of a model. See anchors.h.
+/* anchors.c - attachment of the bases, as arrays of a model. See anchors.h.
  *
  * Deviations from [komaritzan2022] section 3.2.2: the offset of a sliding base from the sum of its ring points is
- * kept and turned with its frame, so that the rest pose stays exactly as it is (the chords between ring points sag by
- * up to 4.9 % of the radius); the base is put back onto its own primitive, at its own distance from the axis, not onto
- * whatever is nearest. */
+ * stored and rotated with its frame, so that the rest pose is exact (the chords between ring points are up to 4.9 % of
+ * the radius inside); the base is projected back onto its own primitive, at its own distance from the axis, not onto
+ * the nearest one. */
 #include "tissue/anchors.h"
 
 #include "math/affine.h"
 
-static const double ring_share = 0.4;   /* of the bone's length from the joint */
-static const double slide_cosine = 0.5; /* bones that meet at a sharper angle at rest do not slide */
+static const double ring_fraction = 0.4; /* of the bone's length from the joint */
+static const double slide_cosine = 0.5;  /* bases do not slide between bones that meet at a sharper angle at rest */
 static const double two_pi = 6.283185307179586;
 
 typedef struct binder {
@@ -21,12 +21,12 @@ typedef struct binder {
     sup_arena scratch;
     int32_t *slide_ring;           /* [sphere_count] first of its three rings, -1 for a sphere without */
     int32_t *slide_in, *slide_out; /* [sphere_count] the segment that ends and the one that begins there */
-    bool *segment_twists;            /* [segment_count] */
+    bool *segment_twists;          /* [segment_count] */
     int32_t *kind;                 /* [skin_count] KIND_* */
     bool failed;
 } binder;
 
-enum { KIND_FREE, KIND_RIGID, KIND_SLIDE, KIND_TWIST, KIND_HELD, KIND_COUNT };
+enum { KIND_FREE, KIND_RIGID, KIND_SLIDE, KIND_TWIST, KIND_ATTACHED, KIND_COUNT };
 
 static void *add(binder *b, const char *name, sup_array_type type, int64_t count)
 {
@@ -76,10 +76,10 @@ static void find_sliding(binder *b)
     }
 }
 
-/* Distance of a bone's ring from the joint. It lies on the straight part of the capsule where that goes so far. */
+/* Distance of a bone's ring from the joint. It lies on the cylinder of the capsule where that is long enough. */
 static double ring_distance(const sup_volumetric_skeleton *s, const sup_bone_segment *p, int end)
 {
-    return fmax(ring_share * sup_segment_length(p), sup_segment_inset(s, p, end));
+    return fmax(ring_fraction * sup_segment_length(p), sup_segment_inset(s, p, end));
 }
 
 typedef struct ring {
@@ -87,8 +87,8 @@ typedef struct ring {
     double radius;
 } ring;
 
-/* which: 0 on the parent bone, 1 on the sphere, 2 on the child bone. e of the three goes over into each other by the
- * shortest turn of the axes. */
+/* which: 0 on the parent bone, 1 on the sphere, 2 on the child bone. e of the three rings differ by the smallest
+ * rotation between their axes. */
 static ring make_ring(const binder *b, int32_t sphere, int which)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
@@ -114,8 +114,8 @@ static sup_vec3d ring_point(const ring *r, int32_t i)
     return sup_v3_madd(sup_v3_madd(r->centre, r->radius * cos(angle), r->e), r->radius * sin(angle), r->f);
 }
 
-/* The sliding sphere that a base belongs to, and how far it is from there to the bone's ring: 0 at the sphere. */
-static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
+/* The sliding sphere of a base, and the fraction of the distance from there to the bone's ring: 0 at the sphere. */
+static int32_t slide_of(const binder *b, int32_t v, int *side, double *fraction)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     sup_vec3d q = sup_tissue_point(b->tissue->base, v);
@@ -126,7 +126,7 @@ static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
         double at = sup_v3_dot(sup_v3_sub(q, middle.centre), middle.axis);
         *side = at < 0.0 ? 0 : 2;
         const sup_bone_segment *p = &s->segments[at < 0.0 ? b->slide_in[owner] : b->slide_out[owner]];
-        *share = fmin(fabs(at) / ring_distance(s, p, at < 0.0 ? 1 : 0), 1.0);
+        *fraction = fmin(fabs(at) / ring_distance(s, p, at < 0.0 ? 1 : 0), 1.0);
         return owner;
     }
     const sup_bone_segment *p = &s->segments[owner];
@@ -137,38 +137,33 @@ static int32_t slide_of(const binder *b, int32_t v, int *side, double *share)
         double at = sup_v3_dot(sup_v3_sub(q, s->spheres[sphere].centre), out), limit = ring_distance(s, p, end);
         if (at >= limit) continue;
         *side = end == 0 ? 2 : 0;
-        *share = fmax(at / limit, 0.0);
+        *fraction = fmax(at / limit, 0.0);
         return sphere;
     }
     return -1;
 }
 
-static void sort_bases(binder *b, int32_t counts[KIND_COUNT])
+static void classify_bases(binder *b, int32_t counts[KIND_COUNT])
 {
     const sup_tissue *t = b->tissue;
     for (int32_t v = 0; v < t->skin_count; v++) {
         int side;
-        double share;
+        double fraction;
         bool on_bone = t->base_class[v] == SUP_BASE_BONE;
         b->kind[v] = KIND_RIGID;
         if (t->base_class[v] == SUP_BASE_FREE)
             b->kind[v] = KIND_FREE;
         else if (t->base_class[v] == SUP_BASE_JOINT)
-            b->kind[v] = KIND_HELD;
+            b->kind[v] = KIND_ATTACHED;
         else if (on_bone && b->segment_twists[t->base_owner[v]])
             b->kind[v] = KIND_TWIST;
-        else if (slide_of(b, v, &side, &share) >= 0)
+        else if (slide_of(b, v, &side, &fraction) >= 0)
             b->kind[v] = KIND_SLIDE;
         counts[b->kind[v]]++;
     }
 }
 
-static void put(float *out, sup_vec3d v)
-{
-    sup_v3_store(out, v);
-}
-
-/* Whether a sphere turns with a segment at its node: with the mean of all of them, or with its child bone alone. */
+/* Whether a segment contributes to the rotation of a sphere: the mean of all of them, or the child bone only. */
 static bool sphere_follows(const binder *b, const sup_joint_sphere *sphere, const sup_bone_segment *segment)
 {
     const sup_volumetric_skeleton *s = b->skeleton;
@@ -204,8 +199,8 @@ static void write_skeleton(binder *b)
         joint[3 * p] = segment->joint;
         joint[3 * p + 1] = segment->child;
         joint[3 * p + 2] = b->segment_twists[p];
-        put(rest + 8 * (size_t)p, segment->from);
-        put(rest + 8 * (size_t)p + 4, segment->to);
+        sup_v3_store(rest + 8 * (size_t)p, segment->from);
+        sup_v3_store(rest + 8 * (size_t)p + 4, segment->to);
         rest[8 * (size_t)p + 3] = (float)sup_segment_inset(s, segment, 0);
         rest[8 * (size_t)p + 7] = (float)sup_segment_inset(s, segment, 1);
         radius[p] = (float)segment->radius;
@@ -214,7 +209,7 @@ static void write_skeleton(binder *b)
     for (int32_t k = 0; k < s->sphere_count; k++) {
         const sup_joint_sphere *sphere = &s->spheres[k];
         sphere_joint[k] = sphere->joint;
-        put(sphere_rest + 4 * (size_t)k, sphere->centre);
+        sup_v3_store(sphere_rest + 4 * (size_t)k, sphere->centre);
         sphere_rest[4 * (size_t)k + 3] = (float)sphere->radius;
         for (int32_t i = s->node_first[sphere->node]; i < s->node_first[sphere->node + 1]; i++) {
             const sup_bone_segment *segment = &s->segments[s->node_segments[i]];
@@ -242,7 +237,7 @@ static void write_rings(binder *b)
             ring r = make_ring(b, k, which);
             frame[index] = frames[which];
             for (int32_t i = 0; i < SUP_RING_POINTS; i++)
-                put(rest + 3 * ((size_t)index * SUP_RING_POINTS + (size_t)i), ring_point(&r, i));
+                sup_v3_store(rest + 3 * ((size_t)index * SUP_RING_POINTS + (size_t)i), ring_point(&r, i));
         }
     }
 }
@@ -251,17 +246,17 @@ static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *ind
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     int side = 0;
-    double share = 0.0;
-    int32_t sphere = slide_of(b, v, &side, &share);
+    double fraction = 0.0;
+    int32_t sphere = slide_of(b, v, &side, &fraction);
     bool on_sphere = b->tissue->base_class[v] == SUP_BASE_SPHERE;
     int32_t owner = b->tissue->base_owner[v];
     ring bone = make_ring(b, sphere, side), middle = make_ring(b, sphere, 1);
     sup_vec3d q = sup_tissue_point(b->tissue->base, v), from = sup_v3_sub(q, bone.centre);
     double turn = atan2(sup_v3_dot(from, bone.f), sup_v3_dot(from, bone.e)) / two_pi;
-    double place = (turn - floor(turn)) * SUP_RING_POINTS;
-    int32_t i = (int32_t)place % SUP_RING_POINTS, j = (i + 1) % SUP_RING_POINTS;
-    double part = place - floor(place);
-    double weights[4] = {(1.0 - part) * share, part * share, (1.0 - part) * (1.0 - share), part * (1.0 - share)};
+    double position = (turn - floor(turn)) * SUP_RING_POINTS; /* between points i and j */
+    int32_t i = (int32_t)position % SUP_RING_POINTS, j = (i + 1) % SUP_RING_POINTS;
+    double t = position - floor(position);
+    double weights[4] = {(1.0 - t) * fraction, t * fraction, (1.0 - t) * (1.0 - fraction), t * (1.0 - fraction)};
     sup_vec3d points[4] = {ring_point(&bone, i), ring_point(&bone, j), ring_point(&middle, i), ring_point(&middle, j)};
     sup_vec3d sum = sup_v3(0, 0, 0);
     for (int k = 0; k < 4; k++) {
@@ -272,7 +267,7 @@ static void write_slide(const binder *b, int32_t v, int32_t anchor, int32_t *ind
     }
     index[4] = on_sphere ? s->segment_count + owner : owner;
     index[5] = anchor;
-    put(value + 4, sup_v3_sub(q, sum));
+    sup_v3_store(value + 4, sup_v3_sub(q, sum));
     sup_vec3d axis = on_sphere ? s->spheres[owner].centre : q;
     if (!on_sphere) {
         sup_vec3d a = axis_end(s, &s->segments[owner], 0), c = axis_end(s, &s->segments[owner], 1);
@@ -291,7 +286,7 @@ static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
 {
     const sup_volumetric_skeleton *s = b->skeleton;
     const sup_tissue *t = b->tissue;
-    int32_t frames = s->segment_count + s->sphere_count, slides = 0, twists = 0, held = 0, anchor = 0;
+    int32_t frames = s->segment_count + s->sphere_count, slides = 0, twists = 0, attached = 0, anchor = 0;
     int32_t *vertex = add(b, "anchor_vertex", SUP_ARRAY_INT32, (int64_t)t->skin_count - counts[KIND_FREE]);
     int32_t *rigid_first = add(b, "rigid_first", SUP_ARRAY_INT32, (int64_t)frames + 1);
     int32_t *rigid_out = add(b, "rigid_out", SUP_ARRAY_INT32, counts[KIND_RIGID]);
@@ -300,8 +295,8 @@ static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
     float *slide_value = add(b, "slide_value", SUP_ARRAY_FLOAT, 8 * (int64_t)counts[KIND_SLIDE]);
     int32_t *twist_index = add(b, "twist_index", SUP_ARRAY_INT32, 2 * (int64_t)counts[KIND_TWIST]);
     float *twist_rest = add(b, "twist_rest", SUP_ARRAY_FLOAT, 4 * (int64_t)counts[KIND_TWIST]);
-    int32_t *held_index = add(b, "held_index", SUP_ARRAY_INT32, 2 * (int64_t)counts[KIND_HELD]);
-    float *held_rest = add(b, "held_rest", SUP_ARRAY_FLOAT, 3 * (int64_t)counts[KIND_HELD]);
+    int32_t *attached_index = add(b, "attached_index", SUP_ARRAY_INT32, 2 * (int64_t)counts[KIND_ATTACHED]);
+    float *attached_rest = add(b, "attached_rest", SUP_ARRAY_FLOAT, 3 * (int64_t)counts[KIND_ATTACHED]);
     int32_t *next = sup_arena_alloc(&b->scratch, (size_t)frames + 1, sizeof *next);
     b->failed = b->failed || next == NULL;
     if (b->failed) return;
@@ -314,21 +309,21 @@ static void write_bases(binder *b, const int32_t counts[KIND_COUNT])
         if (b->kind[v] == KIND_FREE) continue;
         sup_vec3d q = sup_tissue_point(t->base, v);
         if (b->kind[v] == KIND_RIGID) {
-            int32_t place = next[frame_of(b, v)]++;
-            rigid_out[place] = anchor;
-            put(rigid_rest + 3 * (size_t)place, q);
+            int32_t slot = next[frame_of(b, v)]++;
+            rigid_out[slot] = anchor;
+            sup_v3_store(rigid_rest + 3 * (size_t)slot, q);
         } else if (b->kind[v] == KIND_SLIDE) {
             write_slide(b, v, anchor, slide_index + 6 * (size_t)slides, slide_value + 8 * (size_t)slides);
             slides++;
-        } else if (b->kind[v] == KIND_HELD) {
-            held_index[2 * (size_t)held] = t->base_owner[v];
-            held_index[2 * (size_t)held + 1] = anchor;
-            put(held_rest + 3 * (size_t)held++, q);
+        } else if (b->kind[v] == KIND_ATTACHED) {
+            attached_index[2 * (size_t)attached] = t->base_owner[v];
+            attached_index[2 * (size_t)attached + 1] = anchor;
+            sup_v3_store(attached_rest + 3 * (size_t)attached++, q);
         } else {
             const sup_bone_segment *p = &s->segments[t->base_owner[v]];
             twist_index[2 * (size_t)twists] = t->base_owner[v];
             twist_index[2 * (size_t)twists + 1] = anchor;
-            put(twist_rest + 4 * (size_t)twists, q);
+            sup_v3_store(twist_rest + 4 * (size_t)twists, q);
             twist_rest[4 * (size_t)twists + 3] = (float)sup_v3_segment_parameter(q, p->from, p->to);
             twists++;
         }
@@ -355,9 +350,10 @@ sup_result sup_anchors_bind(const sup_context *context, const sup_volumetric_ske
     if (!b.failed) {
         int32_t counts[KIND_COUNT] = {0};
         for (int32_t p = 0; p < skeleton->segment_count && b.def.twisting_joints != NULL; p++)
-            b.segment_twists[p] = skeleton->segments[p].child >= 0 && b.def.twisting_joints[skeleton->segments[p].joint];
+            b.segment_twists[p] =
+                skeleton->segments[p].child >= 0 && b.def.twisting_joints[skeleton->segments[p].joint];
         find_sliding(&b);
-        sort_bases(&b, counts);
+        classify_bases(&b, counts);
         int32_t *joints = add(&b, "joint_count", SUP_ARRAY_INT32, 1);
         if (joints != NULL) joints[0] = skeleton->joint_count;
         write_skeleton(&b);

@@ -1,14 +1,13 @@
-/* anchors_kernel.h (internal) - frames of bones and spheres in a pose, and the anchors that hang on them: one source for the
- * CPU and for threads of a GPU. Includers define SUP_ANCHOR, what stands before a function, and mend_rotation. See
- * anchors.h. */
+/* anchors_kernel.h (internal) - frames of bones and spheres in a pose, and their anchors: one source for the CPU and
+ * the GPU. Includers define SUP_ANCHOR, the qualifier of functions, and nearest_rotation. See anchors.h. */
 #include "tissue/anchors.h"
 
-/* A frame in the pose: x -> linear (x - origin of the rest) + origin, as a 3x4; its rotation and size apart. */
+/* A frame in the pose: x -> linear (x - origin of the rest) + origin, as a 3x4; also its rotation and scale. */
 typedef struct frame {
     float m[12];
     float rotation[4]; /* quaternion x y z w */
     float scale;
-    float twist;   /* segments: angle that it takes up along its length */
+    float twist;   /* segments: angle that is distributed along its length */
     float axis[3]; /* segments: unit, in the pose */
     float pad[3];
 } frame;
@@ -17,12 +16,12 @@ typedef struct state_view {
     frame *frames; /* [frame_count] */
     float *ends;   /* [segment_count*8] joints in the pose */
     float *caps;   /* [segment_count*8] ends of the capsules' axes in the pose; after the first 1 / length^2, or 0 */
-    float *rings;  /* [ring_count*SUP_RING_POINTS*4]; on a CPU */
+    float *rings;  /* [ring_count*SUP_RING_POINTS*4]; on the CPU only */
 } state_view;
 
-/* Rotation nearest to the linear part of m (3x4), as a quaternion, for matrices that float arithmetic cannot split; the
- * identity unless `finite`. */
-SUP_ANCHOR void mend_rotation(const float *m, bool finite, float rotation[4]);
+/* Rotation nearest to the linear part of m (3x4), as a quaternion, for ill-conditioned matrices; the identity unless
+ * `finite`. */
+SUP_ANCHOR void nearest_rotation(const float *m, bool finite, float rotation[4]);
 
 SUP_ANCHOR float dot3(const float *a, const float *b)
 {
@@ -93,8 +92,8 @@ SUP_ANCHOR void normalise_quaternion(float q[4])
         q[k] /= length;
 }
 
-/* Rotation and size of a joint's matrix. True when its linear part can be used as it is: no mirror, no flattening, no
- * enormous scale. */
+/* Rotation and scale of a joint's matrix. Returns true when its linear part is usable: no reflection, no degenerate or
+ * extreme scale. */
 SUP_ANCHOR bool split_matrix(const float *m, float rotation[4], float *scale)
 {
     float x[9], c[9], square = 0.0f;
@@ -103,16 +102,16 @@ SUP_ANCHOR bool split_matrix(const float *m, float rotation[4], float *scale)
         square += x[i] * x[i];
     }
     float mean = sqrtf(square / 3.0f), det = cofactors(x, c);
-    bool sane = mean > 0.05f && mean < 20.0f && det > 0.02f * mean * mean * mean;
-    if (!sane) {
-        mend_rotation(m, isfinite(square), rotation);
+    bool usable = mean > 0.05f && mean < 20.0f && det > 0.02f * mean * mean * mean;
+    if (!usable) {
+        nearest_rotation(m, isfinite(square), rotation);
         *scale = isfinite(mean) ? fminf(fmaxf(mean, 0.05f), 20.0f) : 1.0f;
         return false;
     }
     *scale = cbrtf(det);
     for (int i = 0; i < 9; i++)
         x[i] /= *scale;
-    /* Polar part by Newton's iteration R <- (R + R^-T) / 2, eq. A.5: one step for what is a rotation already. */
+    /* Polar part by Newton's iteration R <- (R + R^-T) / 2, eq. A.5: one step where it is a rotation already. */
     for (int step = 0; step < 12; step++) {
         float d = cofactors(x, c), change = 0.0f;
         for (int i = 0; i < 9; i++) {
@@ -127,8 +126,8 @@ SUP_ANCHOR bool split_matrix(const float *m, float rotation[4], float *scale)
     return true;
 }
 
-/* The linear part of `f` followed by the shortest turn from d0 to d1 (unit) and by a stretch along d1. */
-SUP_ANCHOR void turn_and_stretch(frame *f, const float d0[3], const float d1[3], float stretch)
+/* Applies the smallest rotation from d0 to d1 (unit) and a stretch along d1 to the linear part of `f`. */
+SUP_ANCHOR void rotate_and_stretch(frame *f, const float d0[3], const float d1[3], float stretch)
 {
     float q[4] = {d0[1] * d1[2] - d0[2] * d1[1], d0[2] * d1[0] - d0[0] * d1[2], d0[0] * d1[1] - d0[1] * d1[0],
                   1.0f + dot3(d0, d1)};
@@ -153,14 +152,14 @@ SUP_ANCHOR bool finite3(const float *v)
     return fabsf(v[0]) < 1e30f && fabsf(v[1]) < 1e30f && fabsf(v[2]) < 1e30f; /* false for NaN */
 }
 
-/* Where a joint's matrix puts a point; where it is at rest when that is nowhere. */
-SUP_ANCHOR void place_point(const sup_mat34 *joint, const float *rest, float *out)
+/* Transforms a point by a joint's matrix; the rest position where the result is not finite. */
+SUP_ANCHOR void transform_point(const sup_mat34 *joint, const float *rest, float *out)
 {
     apply(joint->m, rest, out);
     if (!finite3(out)) memcpy(out, rest, 3 * sizeof *out);
 }
 
-/* Twist of the far joint against the near one about the bone, in the bind pose's axes. */
+/* Twist of the far joint relative to the near one about the bone, in the axes of the bind pose. */
 SUP_ANCHOR float twist_angle(const float near[4], const float far[4], const float *from, const float *to)
 {
     float inverse[4] = {-near[0], -near[1], -near[2], near[3]}, q[4];
@@ -171,40 +170,40 @@ SUP_ANCHOR float twist_angle(const float near[4], const float far[4], const floa
     return fabsf(along) + q[3] > 1e-6f ? 2.0f * atan2f(along, q[3]) : 0.0f;
 }
 
-SUP_ANCHOR void place_segment(const sup_anchors *a, const sup_mat34 *joints, int32_t p, state_view *s)
+SUP_ANCHOR void pose_segment(const sup_anchors *a, const sup_mat34 *joints, int32_t p, state_view *s)
 {
     const int32_t *joint = a->segment_joint + 3 * (size_t)p;
     const float *rest = a->segment_rest + 8 * (size_t)p;
     frame *f = &s->frames[p];
     float *from = s->ends + 8 * (size_t)p, *to = from + 4, *caps = s->caps + 8 * (size_t)p, r[9];
-    bool as_it_is = split_matrix(joints[joint[0]].m, f->rotation, &f->scale);
-    place_point(&joints[joint[0]], rest, from);
+    bool usable = split_matrix(joints[joint[0]].m, f->rotation, &f->scale);
+    transform_point(&joints[joint[0]], rest, from);
     matrix_of(f->rotation, r);
     for (int i = 0; i < 9; i++) {
         int at = 4 * (i / 3) + i % 3;
-        f->m[at] = as_it_is ? joints[joint[0]].m[at] : f->scale * r[i];
+        f->m[at] = usable ? joints[joint[0]].m[at] : f->scale * r[i];
     }
-    float along[3] = {rest[4] - rest[0], rest[5] - rest[1], rest[6] - rest[2]}, carried[3], wanted[3];
+    float along[3] = {rest[4] - rest[0], rest[5] - rest[1], rest[6] - rest[2]}, moved_axis[3], wanted[3];
     float rest_length = sqrtf(dot3(along, along));
     for (int i = 0; i < 3; i++)
-        carried[i] = f->m[4 * i] * along[0] + f->m[4 * i + 1] * along[1] + f->m[4 * i + 2] * along[2];
+        moved_axis[i] = f->m[4 * i] * along[0] + f->m[4 * i + 1] * along[1] + f->m[4 * i + 2] * along[2];
     for (int i = 0; i < 3; i++)
-        to[i] = from[i] + carried[i];
-    float length = sqrtf(dot3(carried, carried));
+        to[i] = from[i] + moved_axis[i];
+    float length = sqrtf(dot3(moved_axis, moved_axis));
     for (int i = 0; i < 3; i++)
-        f->axis[i] = length > 0.0f ? carried[i] / length : 0.0f;
+        f->axis[i] = length > 0.0f ? moved_axis[i] / length : 0.0f;
     f->twist = 0.0f;
     if (joint[1] >= 0 && length > 0.0f) {
         float far[3], moved[3];
-        place_point(&joints[joint[1]], rest + 4, far);
+        transform_point(&joints[joint[1]], rest + 4, far);
         for (int i = 0; i < 3; i++)
             moved[i] = far[i] - to[i], wanted[i] = far[i] - from[i];
         float now = sqrtf(dot3(wanted, wanted)), k = now / length;
-        /* Rounding aside a child that only turns stays where it is; a bone does not become a hundred times as long. */
+        /* Ignores rounding of a child that only rotates, and extreme stretch. */
         if (dot3(moved, moved) > 1e-10f * (length * length + dot3(from, from)) && k > 0.05f && k < 20.0f) {
             for (int i = 0; i < 3; i++)
                 wanted[i] /= now;
-            turn_and_stretch(f, f->axis, wanted, k);
+            rotate_and_stretch(f, f->axis, wanted, k);
             memcpy(f->axis, wanted, sizeof wanted);
             memcpy(to, far, sizeof far);
         }
@@ -234,8 +233,8 @@ SUP_ANCHOR void sum_quaternion(float sum[4], const float q[4])
         sum[k] += side * q[k];
 }
 
-/* Section 3.2.2: a sphere turns by the mean of what ends there and what begins there. */
-SUP_ANCHOR void place_sphere(const sup_anchors *a, const sup_mat34 *joints, int32_t b, state_view *s)
+/* Section 3.2.2: the rotation of a sphere is the mean of those of the segments that end and begin there. */
+SUP_ANCHOR void pose_sphere(const sup_anchors *a, const sup_mat34 *joints, int32_t b, state_view *s)
 {
     frame *f = &s->frames[a->segment_count + b];
     float ends[2][4] = {{0}}, scale = 0.0f, r[9], centre[3];
@@ -264,7 +263,7 @@ SUP_ANCHOR void place_sphere(const sup_anchors *a, const sup_mat34 *joints, int3
     f->scale = end > first ? scale / (float)(end - first) : 1.0f;
     f->twist = 0.0f;
     const float *rest = a->sphere_rest + 4 * (size_t)b;
-    place_point(&joints[a->sphere_joint[b]], rest, centre);
+    transform_point(&joints[a->sphere_joint[b]], rest, centre);
     matrix_of(sum, r);
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++)
@@ -274,8 +273,8 @@ SUP_ANCHOR void place_sphere(const sup_anchors *a, const sup_mat34 *joints, int3
     }
 }
 
-#if defined(__CUDACC__) /* the CPU takes four numbers at a time (anchors_step.c) */
-/* Back onto the own primitive: a distance from the capsule's axis, or from the sphere's centre. */
+#if defined(__CUDACC__) /* the CPU uses SIMD (anchors_step.c) */
+/* Projects onto the anchor's primitive: a distance from the capsule's axis, or from the sphere's centre. */
 SUP_ANCHOR void project(const sup_anchors *a, const state_view *s, int32_t index, float distance, float *p)
 {
     const frame *f = &s->frames[index];
@@ -291,15 +290,14 @@ SUP_ANCHOR void project(const sup_anchors *a, const state_view *s, int32_t index
             on[k] = cap[k] + t * d[k];
     }
     float away[3] = {p[0] - on[0], p[1] - on[1], p[2] - on[2]}, length = sqrtf(dot3(away, away));
-    if (!(length > 1e-3f * distance)) return; /* on the axis: no way out is better than another */
+    if (!(length > 1e-3f * distance)) return; /* on the axis: the direction is undefined */
     float k = distance * f->scale / length;
     for (int i = 0; i < 3; i++)
         p[i] = on[i] + k * away[i];
 }
 
-/* Anchor number i of those that slide. Its points of the rings are found anew: few anchors share them, and threads need not wait
- * for each other. */
-SUP_ANCHOR void place_sliding(const sup_anchors *a, const state_view *s, int32_t i, float to[3])
+/* Sliding anchor i. Recomputes its ring points: few anchors share them, and threads need no synchronisation. */
+SUP_ANCHOR void evaluate_sliding(const sup_anchors *a, const state_view *s, int32_t i, float to[3])
 {
     const int32_t *index = a->slide_index + 6 * (size_t)i;
     const float *value = a->slide_value + 8 * (size_t)i, *m = s->frames[index[4]].m;
@@ -316,8 +314,8 @@ SUP_ANCHOR void place_sliding(const sup_anchors *a, const state_view *s, int32_t
 }
 #endif
 
-/* Anchor number i of those that take up twist. */
-SUP_ANCHOR void place_twisting(const sup_anchors *a, const state_view *s, int32_t i, float to[3])
+/* Twisting anchor i. */
+SUP_ANCHOR void evaluate_twisting(const sup_anchors *a, const state_view *s, int32_t i, float to[3])
 {
     const frame *f = &s->frames[a->twist_index[2 * (size_t)i]];
     const float *rest = a->twist_rest + 4 * (size_t)i;
@@ -333,7 +331,7 @@ SUP_ANCHOR void place_twisting(const sup_anchors *a, const state_view *s, int32_
 
 #if !defined(__CUDACC__)
 /* Point i of the rings. */
-SUP_ANCHOR void place_ring_point(const sup_anchors *a, const state_view *s, int32_t i)
+SUP_ANCHOR void pose_ring_point(const sup_anchors *a, const state_view *s, int32_t i)
 {
     apply(s->frames[a->ring_frame[i / SUP_RING_POINTS]].m, a->ring_rest + 3 * (size_t)i, s->rings + 4 * (size_t)i);
     s->rings[4 * (size_t)i + 3] = 0.0f;

@@ -1,13 +1,13 @@
-/* anchors_step.c - frames of bones and spheres in a pose, and the anchors that hang on them. See anchors.h. */
+/* anchors_step.c - frames of bones and spheres in a pose, and their anchors. See anchors.h. */
 #include "base/simd.h"
 #include "math/affine.h"
 
 #define SUP_ANCHOR static
 #include "tissue/anchors_kernel.h"
 
-enum { SLIDE_GRAIN = 512 }; /* sliding anchors that a thread places at a time */
+enum { SLIDE_GRAIN = 512 }; /* sliding anchors of a task */
 
-static void mend_rotation(const float *m, bool finite, float rotation[4])
+static void nearest_rotation(const float *m, bool finite, float rotation[4])
 {
     sup_mat34 given;
     sup_quatd turn = {0, 0, 0, 1};
@@ -18,7 +18,7 @@ static void mend_rotation(const float *m, bool finite, float rotation[4])
     rotation[0] = q.x, rotation[1] = q.y, rotation[2] = q.z, rotation[3] = q.w;
 }
 
-static size_t rounded(size_t bytes)
+static size_t align(size_t bytes)
 {
     return (bytes + 63) / 64 * 64;
 }
@@ -28,28 +28,27 @@ static state_view view_state(const sup_anchors *a, void *state)
     unsigned char *at = state;
     state_view s;
     s.frames = (frame *)(void *)at;
-    at += rounded((size_t)a->frame_count * sizeof(frame));
+    at += align((size_t)a->frame_count * sizeof(frame));
     s.ends = (float *)(void *)at;
-    at += rounded((size_t)a->segment_count * 8 * sizeof(float));
+    at += align((size_t)a->segment_count * 8 * sizeof(float));
     s.caps = (float *)(void *)at;
-    at += rounded((size_t)a->segment_count * 8 * sizeof(float));
+    at += align((size_t)a->segment_count * 8 * sizeof(float));
     s.rings = (float *)(void *)at;
     return s;
 }
 
 size_t sup_anchors_state_size(const sup_anchors *a)
 {
-    return rounded((size_t)a->frame_count * sizeof(frame)) + 2 * rounded((size_t)a->segment_count * 8 * sizeof(float)) +
-           rounded((size_t)a->ring_count * SUP_RING_POINTS * 4 * sizeof(float));
+    return align((size_t)a->frame_count * sizeof(frame)) + 2 * align((size_t)a->segment_count * 8 * sizeof(float)) +
+           align((size_t)a->ring_count * SUP_RING_POINTS * 4 * sizeof(float));
 }
 
 const float *sup_anchors_segment_ends(const sup_anchors *a, const void *state)
 {
-    return (const float *)(const void *)((const unsigned char *)state +
-                                         rounded((size_t)a->frame_count * sizeof(frame)));
+    return (const float *)(const void *)((const unsigned char *)state + align((size_t)a->frame_count * sizeof(frame)));
 }
 
-static void place_rigid(const sup_anchors *a, const state_view *s, float *out)
+static void evaluate_rigid(const sup_anchors *a, const state_view *s, float *out)
 {
     for (int32_t k = 0; k < a->frame_count; k++) {
         const float *m = s->frames[k].m;
@@ -71,7 +70,7 @@ static float sum3(sup_four v)
     return v[0] + v[1] + v[2];
 }
 
-/* Back onto the own primitive: a distance from the capsule's axis, or from the sphere's centre. */
+/* Projects onto the anchor's primitive: a distance from the capsule's axis, or from the sphere's centre. */
 static sup_four project(const sup_anchors *a, const state_view *s, int32_t index, float distance, sup_four p)
 {
     const frame *f = &s->frames[index];
@@ -86,7 +85,7 @@ static sup_four project(const sup_anchors *a, const state_view *s, int32_t index
     }
     sup_four away = p - on;
     float length = sqrtf(sum3(away * away));
-    if (!(length > 1e-3f * distance)) return p; /* on the axis: no way out is better than another */
+    if (!(length > 1e-3f * distance)) return p; /* on the axis: the direction is undefined */
     return sup_four_fma(sup_four_splat(distance * f->scale / length), away, on);
 }
 
@@ -96,7 +95,7 @@ typedef struct slide_work {
     float *out;
 } slide_work;
 
-static void place_sliding(void *work, int32_t begin, int32_t end, int32_t worker)
+static void evaluate_sliding(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const slide_work *w = work;
     const sup_anchors *a = w->anchors;
@@ -116,11 +115,11 @@ static void place_sliding(void *work, int32_t begin, int32_t end, int32_t worker
     }
 }
 
-static void place_held(const sup_anchors *a, const sup_mat34 *joints, float *out)
+static void evaluate_attached(const sup_anchors *a, const sup_mat34 *joints, float *out)
 {
-    for (int32_t i = 0; i < a->held_count; i++) {
-        float *to = out + 4 * (size_t)a->held_index[2 * (size_t)i + 1];
-        place_point(&joints[a->held_index[2 * (size_t)i]], a->held_rest + 3 * (size_t)i, to);
+    for (int32_t i = 0; i < a->attached_count; i++) {
+        float *to = out + 4 * (size_t)a->attached_index[2 * (size_t)i + 1];
+        transform_point(&joints[a->attached_index[2 * (size_t)i]], a->attached_rest + 3 * (size_t)i, to);
         to[3] = 0.0f;
     }
 }
@@ -130,17 +129,17 @@ void sup_anchors_evaluate(const sup_context *context, const sup_anchors *anchors
 {
     state_view s = view_state(anchors, state);
     for (int32_t p = 0; p < anchors->segment_count; p++)
-        place_segment(anchors, joints, p, &s);
+        pose_segment(anchors, joints, p, &s);
     for (int32_t b = 0; b < anchors->sphere_count; b++)
-        place_sphere(anchors, joints, b, &s);
+        pose_sphere(anchors, joints, b, &s);
     for (int32_t i = 0; i < anchors->ring_count * SUP_RING_POINTS; i++)
-        place_ring_point(anchors, &s, i);
-    place_rigid(anchors, &s, out);
-    sup_parallel(context, anchors->slide_count, SLIDE_GRAIN, place_sliding, &(slide_work){anchors, &s, out});
+        pose_ring_point(anchors, &s, i);
+    evaluate_rigid(anchors, &s, out);
+    sup_parallel(context, anchors->slide_count, SLIDE_GRAIN, evaluate_sliding, &(slide_work){anchors, &s, out});
     for (int32_t i = 0; i < anchors->twist_count; i++) {
         float *to = out + 4 * (size_t)anchors->twist_index[2 * (size_t)i + 1];
-        place_twisting(anchors, &s, i, to);
+        evaluate_twisting(anchors, &s, i, to);
         to[3] = 0.0f;
     }
-    place_held(anchors, joints, out);
+    evaluate_attached(anchors, joints, out);
 }

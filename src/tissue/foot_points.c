@@ -1,23 +1,24 @@
 /* foot_points.c - foot points smoothed along the skeleton.
  *
  * Based on: [komaritzan2022] section 3.2.1, eq. 3.1: neighbouring skin vertices shall have neighbouring foot
- * points, so these are smoothed along the bones. The thesis stretches the skeleton out as far as it goes (180 degrees
- * for two bones, 120 for three), smooths in space and projects back after each iteration. Stretching out brings the
- * distance in space of two feet nearer to the way along the bones between them; where three bones meet no position in
- * space makes them equal. Here the way along the bones is used itself, the limit of stretching out:
- *   minimise  sum_ij w_ij d(s_i, s_j)^2 + sum_i mu_i d(s_i, s_i0)^2,   d = distance along the bones,  w_ij = 1 / |x_i x_j|
- * Along any way through a tree d^2 is convex, so there is one minimum and going down in one foot after the other ends
- * there: a foot goes to the weighted mean of its neighbours as seen along its segment, and at a node into the branch that
- * pulls harder than all the others together, of which there is at most one. No projection, all branchings.
- * Deviations: eq. 3.1 has no second term and smooths for ever: how far depends on the number of iterations and on the
- * density of the mesh. mu = sum_j w_ij (h / l)^2, h the mean edge at the vertex and l the smoothing length, makes it
- * a screened Poisson equation of the surface: the same for any density. l is in proportion to the distance from the
- * bone: where bones bend, nearest points jump over a stretch of that size. */
+ * points, so these are smoothed along the bones. The thesis straightens the skeleton (180 degrees for two bones, 120
+ * for three), smooths in space and projects back after each iteration. Straightening makes the distance of two foot
+ * points in space similar to the path length along the bones between them; where three bones meet they cannot be equal.
+ * Here the path length itself is used:
+ *   minimise  sum_ij w_ij d(s_i, s_j)^2 + sum_i mu_i d(s_i, s_i0)^2,
+ *   d = path length along the bones,  w_ij = 1 / |x_i x_j|
+ * Along any path through a tree d^2 is convex, so there is one minimum and coordinate descent converges to it: a foot
+ * point moves to the weighted mean of its neighbours measured along its segment, and at a node into the branch whose
+ * weighted pull exceeds that of all others together, of which there is at most one. No projection, any branching.
+ * Deviations: eq. 3.1 has no second term and does not converge to a smoothing length: the result depends on the number
+ * of iterations and on the density of the mesh. mu = sum_j w_ij (h / l)^2, h the mean edge at the vertex and l the
+ * smoothing length, makes it a screened Poisson equation of the surface, independent of the density. l is proportional
+ * to the distance from the bone: where bones bend, nearest points jump over a distance of that order. */
 #include "tissue/foot_points.h"
 
 enum { MAX_SWEEPS = 300, MAX_HOPS = 64 };
-static const double enough = 3e-6;    /* mean step of a sweep, of the size of the skeleton */
-static const double relaxation = 1.7; /* a step this much beyond the mean: far fewer sweeps */
+static const double enough = 3e-6;    /* mean step of a sweep, in sizes of the skeleton */
+static const double relaxation = 1.7; /* over-relaxation: far fewer sweeps */
 
 /* --- Nearest --- */
 
@@ -25,22 +26,23 @@ typedef struct nearest_work {
     const sup_tissue_skin *skin;
     const sup_bvh *bvh;
     const sup_volumetric_skeleton *skeleton;
-    sup_foot *feet;
+    sup_foot_point *feet;
 } nearest_work;
 
-static void consider(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t segment, sup_foot *foot, double *best)
+static void consider(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t segment, sup_foot_point *foot, double *best)
 {
     const sup_bone_segment *p = &s->segments[segment];
     double t = sup_v3_segment_parameter(x, p->from, p->to);
     double distance = sup_v3_distance(x, sup_v3_lerp(p->from, p->to, t));
     if (distance < *best || (distance == *best && segment < foot->segment)) {
         *best = distance;
-        *foot = (sup_foot){segment, t};
+        *foot = (sup_foot_point){segment, t};
     }
 }
 
-/* Pieces that end at the joint's node, and those that meet these at their other ends. */
-static void consider_around(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t node, sup_foot *foot, double *best)
+/* Tests the segments at the joint's node, and those adjacent to their other ends. */
+static void consider_around(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t node, sup_foot_point *foot,
+                            double *best)
 {
     for (int32_t k = s->node_first[node]; k < s->node_first[node + 1]; k++) {
         const sup_bone_segment *p = &s->segments[s->node_segments[k]];
@@ -53,32 +55,32 @@ static void consider_around(const sup_volumetric_skeleton *s, sup_vec3d x, int32
 static int32_t strongest_joint(const sup_tissue_skin *skin, int32_t v)
 {
     int32_t joint = -1;
-    float most = 0.0f;
+    float largest = 0.0f;
     for (int32_t k = skin->influence_first[v]; k < skin->influence_first[v + 1]; k++)
-        if (skin->influence_weight[k] > most) {
-            most = skin->influence_weight[k];
+        if (skin->influence_weight[k] > largest) {
+            largest = skin->influence_weight[k];
             joint = skin->influence_joint[k];
         }
     return joint;
 }
 
-/* Whether the way from the skin to the bone stays inside. The first bit of it is skin whatever happens. */
-static bool in_sight(const nearest_work *w, sup_vec3d x, sup_foot foot)
+/* Whether the line from the skin to the bone stays inside; its start on the skin itself is ignored. */
+static bool is_visible(const nearest_work *w, sup_vec3d x, sup_foot_point foot)
 {
-    sup_bvh_ray ray = {x, sup_v3_sub(sup_foot_point(w->skeleton, foot), x), 0.02, 0.999, NULL, NULL};
+    sup_bvh_ray ray = {x, sup_v3_sub(sup_foot_position(w->skeleton, foot), x), 0.02, 0.999, NULL, NULL};
     return !sup_bvh_ray_any(w->bvh, &ray);
 }
 
-static sup_foot nearest_in_sight(const nearest_work *w, sup_vec3d x)
+static sup_foot_point nearest_visible(const nearest_work *w, sup_vec3d x)
 {
-    sup_foot seen = {-1, 0.0}, any = {-1, 0.0};
+    sup_foot_point seen = {-1, 0.0}, any = {-1, 0.0};
     double best_seen = INFINITY, best = INFINITY;
     for (int32_t p = 0; p < w->skeleton->segment_count; p++) {
-        sup_foot foot = {-1, 0.0};
+        sup_foot_point foot = {-1, 0.0};
         double distance = INFINITY;
         consider(w->skeleton, x, p, &foot, &distance);
         consider(w->skeleton, x, p, &any, &best);
-        if (distance >= best_seen || !in_sight(w, x, foot)) continue;
+        if (distance >= best_seen || !is_visible(w, x, foot)) continue;
         best_seen = distance;
         seen = foot;
     }
@@ -92,15 +94,15 @@ static void find_nearest(void *work, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         sup_vec3d x = sup_v3_load(w->skin->positions + 3 * (size_t)v);
         int32_t joint = w->skin->influence_first != NULL ? strongest_joint(w->skin, v) : -1;
-        sup_foot foot = {-1, 0.0};
+        sup_foot_point foot = {-1, 0.0};
         double best = INFINITY;
         if (joint >= 0) consider_around(w->skeleton, x, w->skeleton->joint_node[joint], &foot, &best);
-        w->feet[v] = foot.segment >= 0 ? foot : nearest_in_sight(w, x);
+        w->feet[v] = foot.segment >= 0 ? foot : nearest_visible(w, x);
     }
 }
 
-void sup_feet_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
-                      const sup_volumetric_skeleton *skeleton, sup_foot *feet)
+void sup_foot_points_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
+                             const sup_volumetric_skeleton *skeleton, sup_foot_point *feet)
 {
     sup_context c = sup_context_resolve(context);
     nearest_work w = {skin, bvh, skeleton, feet};
@@ -109,11 +111,11 @@ void sup_feet_nearest(const sup_context *context, const sup_tissue_skin *skin, c
 
 /* --- Smoothing --- */
 
-/* A foot as the walk goes: height = distance from the upper node of the segment. */
-typedef struct place {
+/* A foot point in the tree: height = distance from the upper node of the segment. */
+typedef struct tree_point {
     int32_t segment;
     double height;
-} place;
+} tree_point;
 
 typedef struct smoother {
     const sup_volumetric_skeleton *skeleton;
@@ -121,43 +123,44 @@ typedef struct smoother {
     int32_t *first, *neighbours; /* CSR of the skin's edges */
     double *weight;              /* of each entry */
     double *screening;           /* [vertex_count] */
-    place *places, *begin;       /* [vertex_count] now, and where they started */
+    tree_point *points, *begin;  /* [vertex_count] now, and at the start */
     bool *pinned;
 } smoother;
 
-/* Where `other` is, seen along `segment`: height on it, negative above its upper end, more than its length below. */
-static double height_seen(const sup_skeleton_tree *t, int32_t segment, place other)
+/* Position of `other` along `segment`: height on it, negative above its upper end, more than its length below. */
+static double height_along(const sup_skeleton_tree *t, int32_t segment, tree_point other)
 {
     if (other.segment == segment) return other.height;
-    int32_t upper = t->upper[segment], lower = t->lower[segment], at = t->lower[other.segment], over = t->upper[other.segment];
+    int32_t upper = t->upper[segment], lower = t->lower[segment], at = t->lower[other.segment],
+            over = t->upper[other.segment];
     double depth = t->depth[over] + other.height;
     if (t->enter[at] > t->enter[lower] && t->enter[at] < t->leave[lower]) return depth - t->depth[upper];
     if (t->enter[upper] >= t->enter[at] && t->enter[upper] < t->leave[at]) return depth - t->depth[upper];
-    return -(sup_skeleton_node_distance(t, upper, over) + other.height);
+    return -(sup_skeleton_node_path_length(t, upper, over) + other.height);
 }
 
-/* The mean of all that pull at vertex v, seen along a segment. */
-static double mean_seen(const smoother *s, int32_t v, int32_t segment)
+/* Weighted mean of the neighbours of vertex v, measured along a segment. */
+static double mean_along(const smoother *s, int32_t v, int32_t segment)
 {
-    double sum = s->screening[v], mean = sum * height_seen(&s->tree, segment, s->begin[v]);
+    double sum = s->screening[v], mean = sum * height_along(&s->tree, segment, s->begin[v]);
     int32_t own = s->tree.tree[s->tree.upper[segment]];
     for (int32_t k = s->first[v]; k < s->first[v + 1]; k++) {
-        place other = s->places[s->neighbours[k]];
+        tree_point other = s->points[s->neighbours[k]];
         if (other.segment != segment && s->tree.tree[s->tree.upper[other.segment]] != own) continue;
-        mean += s->weight[k] * height_seen(&s->tree, segment, other);
+        mean += s->weight[k] * height_along(&s->tree, segment, other);
         sum += s->weight[k];
     }
-    return sum > 0.0 ? mean / sum : s->places[v].height;
+    return sum > 0.0 ? mean / sum : s->points[v].height;
 }
 
-/* From a node into the branch that pulls hardest, if it pulls harder than the rest together. */
+/* Moves from a node into the branch whose pull exceeds that of all others together, if there is one. */
 static bool enter_branch(const smoother *s, int32_t v, int32_t node, int32_t *segment, double *mean)
 {
     const sup_volumetric_skeleton *skeleton = s->skeleton;
     for (int32_t k = skeleton->node_first[node]; k < skeleton->node_first[node + 1]; k++) {
         int32_t next = skeleton->node_segments[k];
         if (next == *segment) continue;
-        double m = mean_seen(s, v, next);
+        double m = mean_along(s, v, next);
         if (s->tree.upper[next] == node ? m > 0.0 : m < s->tree.length[next]) {
             *segment = next;
             *mean = m;
@@ -167,34 +170,34 @@ static bool enter_branch(const smoother *s, int32_t v, int32_t node, int32_t *se
     return false;
 }
 
-/* One foot to its place; returns how far it went along its segment, or a whole segment for a foot that changed over. */
+/* Moves one foot point to its mean; returns the path length that it moved. */
 static double relax(smoother *s, int32_t v)
 {
-    int32_t segment = s->places[v].segment;
-    double mean = mean_seen(s, v, segment), old = s->places[v].height;
-    double far = old + relaxation * (mean - old);
+    int32_t segment = s->points[v].segment;
+    double mean = mean_along(s, v, segment), old = s->points[v].height;
+    double relaxed = old + relaxation * (mean - old);
     if (mean >= 0.0 && mean <= s->tree.length[segment]) {
-        s->places[v].height = fmin(fmax(far, 0.0), s->tree.length[segment]);
-        return fabs(s->places[v].height - old);
+        s->points[v].height = fmin(fmax(relaxed, 0.0), s->tree.length[segment]);
+        return fabs(s->points[v].height - old);
     }
-    double gone = 0.0;
+    double moved = 0.0;
     for (int hop = 0; hop < MAX_HOPS && (mean < 0.0 || mean > s->tree.length[segment]); hop++) {
         int32_t node = mean < 0.0 ? s->tree.upper[segment] : s->tree.lower[segment];
         double end = mean < 0.0 ? 0.0 : s->tree.length[segment];
-        if (segment == s->places[v].segment) gone = fabs(end - old);
+        if (segment == s->points[v].segment) moved = fabs(end - old);
         if (!enter_branch(s, v, node, &segment, &mean)) {
             mean = end;
             break;
         }
-        gone +=
-            node == s->tree.upper[segment] ? fmin(mean, s->tree.length[segment]) : s->tree.length[segment] - fmax(mean, 0.0);
+        moved += node == s->tree.upper[segment] ? fmin(mean, s->tree.length[segment])
+                                                : s->tree.length[segment] - fmax(mean, 0.0);
     }
-    s->places[v] = (place){segment, fmin(fmax(mean, 0.0), s->tree.length[segment])};
-    return gone;
+    s->points[v] = (tree_point){segment, fmin(fmax(mean, 0.0), s->tree.length[segment])};
+    return moved;
 }
 
-/* Feet at free ends are where they belong: fingertips, toes, the top of the head. */
-static bool at_free_end(const sup_volumetric_skeleton *s, sup_foot foot)
+/* Foot points at free ends are not smoothed: fingertips, toes, the top of the head. */
+static bool at_free_end(const sup_volumetric_skeleton *s, sup_foot_point foot)
 {
     const sup_bone_segment *p = &s->segments[foot.segment];
     double length = sup_segment_length(p);
@@ -202,11 +205,11 @@ static bool at_free_end(const sup_volumetric_skeleton *s, sup_foot foot)
            (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
-static void weigh(smoother *s, const sup_tissue_skin *skin, const sup_foot *feet, double smoothing)
+static void compute_weights(smoother *s, const sup_tissue_skin *skin, const sup_foot_point *feet, double smoothing)
 {
     for (int32_t v = 0; v < skin->vertex_count; v++) {
         sup_vec3d x = sup_v3_load(skin->positions + 3 * (size_t)v);
-        double sum = 0.0, reach = smoothing * sup_v3_distance(x, sup_foot_point(s->skeleton, feet[v]));
+        double sum = 0.0, length_scale = smoothing * sup_v3_distance(x, sup_foot_position(s->skeleton, feet[v]));
         int32_t count = 0;
         for (int32_t k = s->first[v]; k < s->first[v + 1]; k++) {
             double edge = sup_v3_distance(x, sup_v3_load(skin->positions + 3 * (size_t)s->neighbours[k]));
@@ -215,13 +218,13 @@ static void weigh(smoother *s, const sup_tissue_skin *skin, const sup_foot *feet
             count += edge > 0.0;
         }
         double edge = sum > 0.0 ? count / sum : 0.0;
-        s->screening[v] = reach > 1e-6 * edge ? sum * (edge / reach) * (edge / reach) : 0.0;
-        s->pinned[v] = sum == 0.0 || !(reach > 1e-6 * edge) || at_free_end(s->skeleton, feet[v]);
+        s->screening[v] = length_scale > 1e-6 * edge ? sum * (edge / length_scale) * (edge / length_scale) : 0.0;
+        s->pinned[v] = sum == 0.0 || !(length_scale > 1e-6 * edge) || at_free_end(s->skeleton, feet[v]);
         bool down = s->skeleton->segments[feet[v].segment].node_from == s->tree.upper[feet[v].segment];
         double length = s->tree.length[feet[v].segment];
-        s->begin[v] = (place){feet[v].segment, (down ? feet[v].parameter : 1.0 - feet[v].parameter) * length};
+        s->begin[v] = (tree_point){feet[v].segment, (down ? feet[v].parameter : 1.0 - feet[v].parameter) * length};
     }
-    memcpy(s->places, s->begin, (size_t)skin->vertex_count * sizeof *s->places);
+    memcpy(s->points, s->begin, (size_t)skin->vertex_count * sizeof *s->points);
 }
 
 static bool allocate(smoother *s, sup_arena *scratch, const sup_adjacency *adjacency)
@@ -231,14 +234,14 @@ static bool allocate(smoother *s, sup_arena *scratch, const sup_adjacency *adjac
     s->neighbours = sup_arena_alloc(scratch, 2 * edges, sizeof *s->neighbours);
     s->weight = sup_arena_alloc(scratch, 2 * edges, sizeof *s->weight);
     s->screening = sup_arena_alloc(scratch, vertices, sizeof *s->screening);
-    s->places = sup_arena_alloc(scratch, vertices, sizeof *s->places);
+    s->points = sup_arena_alloc(scratch, vertices, sizeof *s->points);
     s->begin = sup_arena_alloc(scratch, vertices, sizeof *s->begin);
     s->pinned = sup_arena_alloc(scratch, vertices, sizeof *s->pinned);
     return s->first != NULL && s->neighbours != NULL && s->weight != NULL && s->screening != NULL &&
-           s->places != NULL && s->begin != NULL && s->pinned != NULL;
+           s->points != NULL && s->begin != NULL && s->pinned != NULL;
 }
 
-static void sweep_all(smoother *s, int32_t vertices, double size, sup_feet_report *report)
+static void sweep_all(smoother *s, int32_t vertices, double size, sup_foot_points_report *report)
 {
     for (report->sweeps = 0; report->sweeps < MAX_SWEEPS;) {
         double sum = 0.0;
@@ -263,11 +266,12 @@ static double skeleton_size(const sup_volumetric_skeleton *s)
     return sup_v3_distance(low, high);
 }
 
-sup_result sup_feet_smooth(const sup_context *context, const sup_tissue_skin *skin, const sup_adjacency *adjacency,
-                           const sup_volumetric_skeleton *skeleton, double smoothing, sup_foot *feet,
-                           sup_feet_report *report, sup_error *error)
+sup_result sup_foot_points_smooth(const sup_context *context, const sup_tissue_skin *skin,
+                                  const sup_adjacency *adjacency, const sup_volumetric_skeleton *skeleton,
+                                  double smoothing, sup_foot_point *feet, sup_foot_points_report *report,
+                                  sup_error *error)
 {
-    sup_feet_report ignored;
+    sup_foot_points_report ignored;
     sup_context c = sup_context_resolve(context);
     sup_arena scratch = sup_arena_create(&c.allocator);
     smoother s = {.skeleton = skeleton};
@@ -279,14 +283,15 @@ sup_result sup_feet_smooth(const sup_context *context, const sup_tissue_skin *sk
         result = sup_fail_memory(error, "the foot points");
     } else {
         sup_adjacency_neighbours(adjacency, s.first, s.neighbours);
-        weigh(&s, skin, feet, smoothing);
+        compute_weights(&s, skin, feet, smoothing);
         sweep_all(&s, skin->vertex_count, skeleton_size(skeleton), report);
         for (int32_t v = 0; v < skin->vertex_count; v++) {
             report->pinned += s.pinned[v];
-            if (s.pinned[v]) continue; /* bit for bit where it was */
-            int32_t segment = s.places[v].segment;
-            double t = s.places[v].height / s.tree.length[segment];
-            feet[v] = (sup_foot){segment, skeleton->segments[segment].node_from == s.tree.upper[segment] ? t : 1.0 - t};
+            if (s.pinned[v]) continue; /* keeps its bits */
+            int32_t segment = s.points[v].segment;
+            double t = s.points[v].height / s.tree.length[segment];
+            feet[v] =
+                (sup_foot_point){segment, skeleton->segments[segment].node_from == s.tree.upper[segment] ? t : 1.0 - t};
         }
     }
     sup_skeleton_tree_destroy(&s.tree);

@@ -1,23 +1,24 @@
-/* shrink.c - a base for each skin vertex, on the line to its foot.
+/* shrink.c - a base for each skin vertex, on the line to its foot point.
  *
  * Based on: [komaritzan2022] section 3.2.1 "Skin Shrinking" and appendix A (eq. A.1 to A.4).
  * Deviations:
- *  - appendix A always takes the root (-b - sqrt d)/a. Where the line runs along a steep cone a is 0 or negative, and
- *    where it starts inside the infinite cone but beside the segment of it that counts, the first root is behind it: here
- *    both roots are looked at, and the first one that lies on the primitive counts;
- *  - only primitives around the foot count, its own segment and those that meet it: another limb must not catch the line;
- *  - the tissue keeps a least thickness, so a skin vertex inside a bone gets a base further in, and a greatest one.
+ *  - appendix A always takes the root (-b - sqrt d)/a. Along a steep cone a is 0 or negative, and for
+ *    a line that starts inside the infinite cone but outside the finite one, the first root is behind it: here both
+ *    roots are computed, and the first one on the primitive is used;
+ *  - only primitives near the foot point are tested, those of its own segment and of adjacent ones: the line must not
+ *    hit another limb;
+ *  - the tissue has a minimum thickness, so a skin vertex inside a bone gets a base further in, and a maximum one.
  *
- * No line misses. Let U be the union of the own segment's capsule, its two cones and its spheres. The foot lies in U: the
- * axis of the capsule and the two gaps that the cones bridge cover the whole segment, and there all radii are positive.
- * A line from outside U into U crosses the boundary of U. The flat ends of a cone are not looked at, but they are not
- * part of the boundary: with 0.8 of the radius they lie within the cap of the capsule and within the sphere. */
+ * Every line has a hit. Let U be the union of the own segment's capsule, its two cones and its spheres. The foot point
+ * lies in U: the axis of the capsule and the two gaps that the cones bridge cover the whole segment, and all radii are
+ * positive. A line from outside U into U crosses the boundary of U. The flat ends of a cone are not tested, but they
+ * are not part of the boundary: with 0.8 of the radius they lie within the cap of the capsule and within the sphere. */
 #include "tissue/shrink.h"
 
 static const double cone_factor = 0.8; /* appendix A: the cones have 80 % of the radii they connect */
-/* Of the way to the foot: around a bone that is a hair compared with the flesh around it, bases would lie so close
- * together that the tetrahedra there have next to no volume; the ratio of volumes goes by the square of (1 - t). */
-static const double thickest = 0.88;
+/* Largest t: around a bone that is very thin compared with the tissue, bases would lie so close together that the
+ * tetrahedra there have almost no volume; the ratio of volumes is proportional to (1 - t)^2. */
+static const double max_thickness = 0.88;
 
 double sup_shrink_sphere(sup_vec3d origin, sup_vec3d direction, sup_vec3d centre, double radius)
 {
@@ -26,7 +27,7 @@ double sup_shrink_sphere(sup_vec3d origin, sup_vec3d direction, sup_vec3d centre
     double a = sup_v3_dot(direction, direction), b = sup_v3_dot(direction, from);
     double c = sup_v3_dot(from, from) - radius * radius;
     double d = b * b - a * c;
-    if (c <= 0.0 || b >= 0.0 || d < 0.0) return INFINITY; /* inside, going away, passing by */
+    if (c <= 0.0 || b >= 0.0 || d < 0.0) return INFINITY; /* inside, moving away, no intersection */
     return c / (-b + sqrt(d));                            /* = (-b - sqrt d)/a, without cancellation */
 }
 
@@ -51,7 +52,7 @@ double sup_shrink_cone(sup_vec3d origin, sup_vec3d direction, sup_vec3d from, su
     for (int i = 0; i < 2; i++) {
         double t = roots[i], along = oa + t * la;
         if (!(t >= 0.0 && t < best) || !(along >= 0.0 && along <= length)) continue;
-        /* Going in, not out: the derivative of (distance^2 - radius^2) is negative. */
+        /* Entering, not leaving: the derivative of (distance^2 - radius^2) is negative. */
         if (a * t + b < 0.0) best = t;
     }
     return best;
@@ -59,35 +60,35 @@ double sup_shrink_cone(sup_vec3d origin, sup_vec3d direction, sup_vec3d from, su
 
 typedef struct search {
     const sup_volumetric_skeleton *skeleton;
-    sup_vec3d skin, direction; /* to the foot */
+    sup_vec3d skin, direction; /* to the foot point */
     sup_base_hit best;
     bool inside; /* the skin vertex is in a primitive */
 } search;
 
-static void offer(search *s, double t, sup_base_class base_class, int32_t owner, int32_t segment)
+static void test_hit(search *s, double t, sup_base_class base_class, int32_t owner, int32_t segment)
 {
     bool same = t == s->best.t && s->best.base_class == base_class && owner < s->best.owner;
     if (t < s->best.t || same) s->best = (sup_base_hit){t, base_class, owner, segment, false};
 }
 
-static void offer_sphere(search *s, int32_t sphere, int32_t segment)
+static void test_sphere(search *s, int32_t sphere, int32_t segment)
 {
     const sup_joint_sphere *k = &s->skeleton->spheres[sphere];
     double t = sup_shrink_sphere(s->skin, s->direction, k->centre, k->radius);
-    offer(s, t, k->is_virtual ? SUP_BASE_FREE : SUP_BASE_SPHERE, k->is_virtual ? segment : sphere, segment);
+    test_hit(s, t, k->is_virtual ? SUP_BASE_FREE : SUP_BASE_SPHERE, k->is_virtual ? segment : sphere, segment);
     s->inside = s->inside || sup_v3_distance(s->skin, k->centre) < k->radius;
 }
 
-static void offer_segment(search *s, int32_t index)
+static void test_segment(search *s, int32_t index)
 {
     const sup_bone_segment *p = &s->skeleton->segments[index];
     sup_vec3d along = sup_v3_scale(sup_v3_sub(p->to, p->from), 1.0 / sup_segment_length(p));
     sup_vec3d a = sup_v3_madd(p->from, sup_segment_inset(s->skeleton, p, 0), along);
     sup_vec3d b = sup_v3_madd(p->to, -sup_segment_inset(s->skeleton, p, 1), along);
     sup_base_class on_bone = p->is_virtual ? SUP_BASE_FREE : SUP_BASE_BONE;
-    offer(s, sup_shrink_sphere(s->skin, s->direction, a, p->radius), on_bone, index, index);
-    offer(s, sup_shrink_sphere(s->skin, s->direction, b, p->radius), on_bone, index, index);
-    offer(s, sup_shrink_cone(s->skin, s->direction, a, b, p->radius, p->radius), on_bone, index, index);
+    test_hit(s, sup_shrink_sphere(s->skin, s->direction, a, p->radius), on_bone, index, index);
+    test_hit(s, sup_shrink_sphere(s->skin, s->direction, b, p->radius), on_bone, index, index);
+    test_hit(s, sup_shrink_cone(s->skin, s->direction, a, b, p->radius, p->radius), on_bone, index, index);
     double t = sup_v3_segment_parameter(s->skin, a, b);
     s->inside = s->inside || sup_v3_distance(s->skin, sup_v3_lerp(a, b, t)) < p->radius;
     for (int end = 0; end < 2; end++) {
@@ -96,16 +97,16 @@ static void offer_segment(search *s, int32_t index)
         const sup_joint_sphere *k = &s->skeleton->spheres[sphere];
         sup_vec3d cap = end == 0 ? a : b;
         double r0 = cone_factor * p->radius, r1 = cone_factor * k->radius;
-        offer(s, sup_shrink_cone(s->skin, s->direction, cap, k->centre, r0, r1), SUP_BASE_FREE, index, index);
+        test_hit(s, sup_shrink_cone(s->skin, s->direction, cap, k->centre, r0, r1), SUP_BASE_FREE, index, index);
         t = sup_v3_segment_parameter(s->skin, cap, k->centre);
         sup_vec3d axis = sup_v3_lerp(cap, k->centre, t);
         s->inside = s->inside || (t > 0.0 && t < 1.0 && sup_v3_distance(s->skin, axis) < r0 + t * (r1 - r0));
-        offer_sphere(s, sphere, index);
+        test_sphere(s, sphere, index);
     }
 }
 
-/* A skin vertex within the skeleton: what holds its foot holds its base. */
-static sup_base_hit held_by_foot(const search *s, sup_foot foot)
+/* The base of a skin vertex inside the skeleton: attached to what its foot point lies in. */
+static sup_base_hit attach_to_foot_point(const search *s, sup_foot_point foot)
 {
     const sup_bone_segment *p = &s->skeleton->segments[foot.segment];
     double along = foot.parameter * sup_segment_length(p), back = sup_segment_length(p) - along;
@@ -113,32 +114,35 @@ static sup_base_hit held_by_foot(const search *s, sup_foot foot)
     for (int end = 0; end < 2; end++) {
         int32_t sphere = end == 0 ? p->sphere_from : p->sphere_to;
         double from_end = end == 0 ? along : back;
-        if (sphere < 0 || from_end > s->skeleton->spheres[sphere].radius || s->skeleton->spheres[sphere].is_virtual) continue;
+        if (sphere < 0 || from_end > s->skeleton->spheres[sphere].radius || s->skeleton->spheres[sphere].is_virtual)
+            continue;
         hit.base_class = SUP_BASE_SPHERE;
         hit.owner = sphere;
     }
     return hit;
 }
 
-sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin, sup_foot foot, double thinnest)
+sup_base_hit sup_shrink(const sup_volumetric_skeleton *skeleton, sup_vec3d skin, sup_foot_point foot,
+                        double min_thickness)
 {
     const sup_bone_segment *own = &skeleton->segments[foot.segment];
-    search s = {.skeleton = skeleton, .skin = skin, .direction = sup_v3_sub(sup_foot_point(skeleton, foot), skin)};
+    search s = {.skeleton = skeleton, .skin = skin, .direction = sup_v3_sub(sup_foot_position(skeleton, foot), skin)};
     s.best = (sup_base_hit){INFINITY, SUP_BASE_FREE, foot.segment, foot.segment, false};
     int32_t ends[2] = {own->node_from, own->node_to};
     for (int end = 0; end < 2; end++)
         for (int32_t k = skeleton->node_first[ends[end]]; k < skeleton->node_first[ends[end] + 1]; k++) {
             int32_t segment = skeleton->node_segments[k];
-            if (end == 0 || segment != foot.segment) offer_segment(&s, segment); /* the own segment is at both ends */
+            if (end == 0 || segment != foot.segment)
+                test_segment(&s, segment); /* the own segment is listed at both ends */
         }
-    if (s.inside || !(s.best.t <= 1.0)) s.best = held_by_foot(&s, foot);
-    double t = fmin(fmax(s.best.t, thinnest), thickest);
+    if (s.inside || !(s.best.t <= 1.0)) s.best = attach_to_foot_point(&s, foot);
+    double t = fmin(fmax(s.best.t, min_thickness), max_thickness);
     s.best.clamped = t != s.best.t;
     s.best.t = t;
     return s.best;
 }
 
-void sup_shrink_freely(sup_foot foot, sup_base_hit *hit)
+void sup_shrink_free(sup_foot_point foot, sup_base_hit *hit)
 {
-    *hit = (sup_base_hit){thickest, SUP_BASE_FREE, foot.segment, foot.segment, true};
+    *hit = (sup_base_hit){max_thickness, SUP_BASE_FREE, foot.segment, foot.segment, true};
 }

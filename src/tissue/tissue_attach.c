@@ -1,29 +1,31 @@
-/* tissue_attach.c - nothing hangs in the air, and nothing swings as if it were jelly.
+/* tissue_attach.c - attaches all tissue to bones, and computes its static deflection.
  *
- * Held: [komaritzan2022] section 3.2.1 has one closed skin around one skeleton, where some base of every segment of tissue
- * is on a bone. Files have loose segments, flat cards and skins in the plane of their bones. What no bone holds gets the
- * bones under its feet; a skin vertex that has no tissue at all follows linear blending.
+ * Attachment: [komaritzan2022] section 3.2.1 assumes one closed skin around one skeleton, where every connected
+ * component of tissue has a base on a bone. Files have separate components, flat cards and skins in the plane of their
+ * bones. A component without an anchored base is attached to the bones of its foot points; a skin vertex without any
+ * tissue follows linear blending.
  *
- * Swing: the weights of section 3.3 are those of a realistic human, whose flesh is thin compared with his size. The
- * deflection u of the flesh under a steady acceleration of 1 solves  K u = m  with K the strain's matrix at rest and m
- * the masses (one number a vertex: K is the same for all three axes); its slowest swing has a period of 2 pi sqrt(u).
- * Flesh as thick as a cartoon's head on a thin neck has u a hundred times that of a human, and comes loose in the first
- * quick motion. Where u is above a limit the tissue is made firmer by u / limit. Deviation from the thesis, measured in
- * docs/methods/projective.md. */
+ * Deflection: the weights of section 3.3 are those of a realistic human, whose tissue is thin compared with the body.
+ * The deflection u of the tissue under a constant acceleration of 1 solves  K u = m  with K the strain matrix at rest
+ * and m the masses (one number per vertex: K is the same for all three axes); its lowest mode has a period of 2 pi
+ * sqrt(u). Tissue as thick as a cartoon's head on a thin neck has u a hundred times that of a human, and is pulled off
+ * its bones by the first fast motion. Where u is above a limit the tissue is made stiffer by u / limit. Deviation from
+ * the thesis, measured in docs/methods/projective.md. */
 #include "linalg/cholesky.h"
 #include "tissue/tissue.h"
 
 #include <stdlib.h>
 
-/* Tets lower than this part of the skin's size count as flat: the system leaves out those below half of it. */
+/* Tets with a height below this fraction of the skin's size count as flat: the system skips those below half of it. */
 static const double flat_height = 2e-6;
 
 typedef struct tet_shape {
-    double volume;         /* 0 for one without strain */
+    double volume;         /* 0 for a flat tet */
     sup_vec3d gradient[4]; /* of the corners' hat functions */
 } tet_shape;
 
-/* Diagonal of the skin's box, and the cube root of its volume as system.h has it: flat characters have some too. */
+/* Diagonal of the bounding box of the skin, and the cube root of its volume as in system.h: not 0 for flat
+ * characters. */
 static double size_of(const sup_tissue *t, double *side)
 {
     sup_vec3d low = sup_tissue_point(t->skin, 0), high = low;
@@ -33,8 +35,8 @@ static double size_of(const sup_tissue *t, double *side)
         high = sup_v3(fmax(high.x, p.x), fmax(high.y, p.y), fmax(high.z, p.z));
     }
     sup_vec3d d = sup_v3_sub(high, low);
-    double diagonal = sup_v3_length(d), least = 0.01 * diagonal;
-    *side = cbrt(fmax(d.x, least) * fmax(d.y, least) * fmax(d.z, least));
+    double diagonal = sup_v3_length(d), minimum = 0.01 * diagonal;
+    *side = cbrt(fmax(d.x, minimum) * fmax(d.y, minimum) * fmax(d.z, minimum));
     return diagonal;
 }
 
@@ -43,7 +45,7 @@ static int64_t tet_count(const sup_tissue *t)
     return 3 * (int64_t)t->triangle_count * sup_tissue_layer_count(t);
 }
 
-/* Of all layers, in the order of their volumes. */
+/* Vertex k of a tet; tets of all layers, in the order of tet_volume. */
 static int32_t tet_vertex(const sup_tissue *t, int64_t index, int k)
 {
     int64_t layer = 3 * (int64_t)t->triangle_count;
@@ -66,7 +68,7 @@ static tet_shape shape_of(const sup_tissue *t, int64_t index, double size)
     shape.gradient[3] = sup_v3_scale(sum, -1.0);
     for (int k = 0; k < 4; k++)
         steepest = fmax(steepest, sup_v3_length(shape.gradient[k]));
-    /* One over the gradient is the corner's height. */
+    /* The height of a corner is 1 / |gradient|. */
     if (steepest * flat_height * size < 1.0) shape.volume = fabs(det) / 6.0;
     return shape;
 }
@@ -80,11 +82,11 @@ static int32_t find_root(int32_t *set, int32_t i)
     return i;
 }
 
-/* The real bone nearest to the foot; the foot's own where there is none. */
-static int32_t real_segment(const sup_volumetric_skeleton *s, sup_foot foot)
+/* The bone segment nearest to the foot point that is not virtual; its own segment where there is none. */
+static int32_t nearest_real_segment(const sup_volumetric_skeleton *s, sup_foot_point foot)
 {
     if (!s->segments[foot.segment].is_virtual) return foot.segment;
-    sup_vec3d x = sup_foot_point(s, foot);
+    sup_vec3d x = sup_foot_position(s, foot);
     double best = INFINITY;
     int32_t found = foot.segment;
     for (int32_t p = 0; p < s->segment_count; p++) {
@@ -98,8 +100,8 @@ static int32_t real_segment(const sup_volumetric_skeleton *s, sup_foot foot)
     return found;
 }
 
-sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skeleton *skeleton, sup_tissue *t,
-                           unsigned char *loose, int32_t *held, sup_error *error)
+sup_result sup_tissue_attach(const sup_context *context, const sup_volumetric_skeleton *skeleton, sup_tissue *t,
+                             unsigned char *unattached, int32_t *attached, sup_error *error)
 {
     int32_t n = t->skin_count;
     double side, size = size_of(t, &side);
@@ -121,48 +123,48 @@ sup_result sup_tissue_hold(const sup_context *context, const sup_volumetric_skel
     }
     for (int32_t v = 0; v < n; v++)
         if (t->base_class[v] != SUP_BASE_FREE) anchored[find_root(set, n + v)] = true;
-    *held = 0;
+    *attached = 0;
     for (int32_t v = 0; v < n; v++) {
         if (anchored[find_root(set, n + v)]) continue;
         t->base_class[v] = SUP_BASE_BONE;
-        t->base_owner[v] = real_segment(skeleton, t->feet[v]);
+        t->base_owner[v] = nearest_real_segment(skeleton, t->foot_points[v]);
         t->base_off[v] = true;
-        ++*held;
+        ++*attached;
     }
-    /* What has a base is held now: every tet, unless the layer under it is flat. */
+    /* Every tet that is connected to a base is attached now, unless the layer below it is flat. */
     for (int32_t v = 0; v < n; v++)
         anchored[find_root(set, n + v)] = true;
     for (int32_t v = 0; v < n; v++)
-        loose[v] = !anchored[find_root(set, v)];
+        unattached[v] = !anchored[find_root(set, v)];
     sup_arena_destroy(&scratch);
     return SUP_OK;
 }
 
-/* --- Swing --- */
+/* --- Deflection --- */
 
-typedef struct swing {
+typedef struct deflection_system {
     const sup_tissue *tissue;
     const unsigned char *fixed;
     sup_arena scratch;
-    int32_t *number; /* [vertex count] unknown, -1 for what does not move */
+    int32_t *number; /* [vertex count] unknown, -1 for anchors */
     int32_t unknowns;
     double *mass; /* [unknowns] volumes */
     double volume, side;
     sup_triplet *triplets;
     int64_t count;
-} swing;
+} deflection_system;
 
-static void number_vertices(swing *w)
+static void number_vertices(deflection_system *w)
 {
     const sup_tissue *t = w->tissue;
     int32_t n = t->skin_count;
     for (int32_t v = 0; v < sup_tissue_vertex_count(t); v++) {
-        bool moves = v < n ? w->fixed[v] == 0 : v >= 2 * n || t->base_class[v - n] == SUP_BASE_FREE;
-        w->number[v] = moves ? w->unknowns++ : -1;
+        bool free_vertex = v < n ? w->fixed[v] == 0 : v >= 2 * n || t->base_class[v - n] == SUP_BASE_FREE;
+        w->number[v] = free_vertex ? w->unknowns++ : -1;
     }
 }
 
-static void add_tets(swing *w, double size)
+static void add_tets(deflection_system *w, double size)
 {
     const sup_tissue *t = w->tissue;
     for (int64_t i = 0; i < tet_count(t); i++) {
@@ -180,12 +182,12 @@ static void add_tets(swing *w, double size)
             }
         }
     }
-    for (int32_t r = 0; r < w->unknowns; r++) /* those that no tet holds: hardly any, and they do not count */
+    for (int32_t r = 0; r < w->unknowns; r++) /* regularises the few unknowns without a tet */
         w->triplets[w->count++] = (sup_triplet){r, r, 1e-12 * cbrt(w->volume)};
 }
 
 /* x = K^-1 m in the order of the unknowns. */
-static sup_result solve(const sup_context *context, swing *w, double *x, sup_error *error)
+static sup_result solve(const sup_context *context, deflection_system *w, double *x, sup_error *error)
 {
     sup_csr matrix = {0};
     sup_cholesky *cholesky = NULL;
@@ -194,7 +196,7 @@ static sup_result solve(const sup_context *context, swing *w, double *x, sup_err
     double *workspace = NULL;
     if (result == SUP_OK) {
         workspace = sup_arena_alloc(&w->scratch, (size_t)sup_cholesky_workspace(cholesky, 1), sizeof *workspace);
-        if (workspace == NULL) result = sup_fail_memory(error, "the tissue's swing");
+        if (workspace == NULL) result = sup_fail_memory(error, "the deflection of the tissue");
     }
     if (result == SUP_OK) sup_cholesky_solve(cholesky, 1, w->mass, x, workspace);
     sup_cholesky_destroy(cholesky);
@@ -202,11 +204,11 @@ static sup_result solve(const sup_context *context, swing *w, double *x, sup_err
     return result;
 }
 
-sup_result sup_tissue_swing(const sup_context *context, const sup_tissue *tissue, const unsigned char *fixed,
-                            double *deflection, sup_error *error)
+sup_result sup_tissue_deflection(const sup_context *context, const sup_tissue *tissue, const unsigned char *fixed,
+                                 double *deflection, sup_error *error)
 {
     sup_context c = sup_context_resolve(context);
-    swing w = {.tissue = tissue, .fixed = fixed, .scratch = sup_arena_create(&c.allocator)};
+    deflection_system w = {.tissue = tissue, .fixed = fixed, .scratch = sup_arena_create(&c.allocator)};
     size_t vertices = (size_t)sup_tissue_vertex_count(tissue);
     w.number = sup_arena_alloc(&w.scratch, vertices, sizeof *w.number);
     w.mass = sup_arena_alloc(&w.scratch, vertices, sizeof *w.mass);
@@ -214,7 +216,7 @@ sup_result sup_tissue_swing(const sup_context *context, const sup_tissue *tissue
     double *x = sup_arena_alloc(&w.scratch, vertices, sizeof *x);
     sup_result result = SUP_OK;
     if (w.number == NULL || w.mass == NULL || w.triplets == NULL || x == NULL) {
-        result = sup_fail_memory(error, "the tissue's swing");
+        result = sup_fail_memory(error, "the deflection of the tissue");
     } else {
         number_vertices(&w);
         add_tets(&w, size_of(tissue, &w.side));

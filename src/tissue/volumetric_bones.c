@@ -1,23 +1,23 @@
-/* volumetric_bones.c - segments of bone from the joints of a rig.
+/* volumetric_bones.c - bone segments from the joints of a rig.
  *
- * Based on: [komaritzan2022] section 3.2.1. The thesis takes a clean skeleton inside the skin; files have helper
- * joints, joints in one place, flat lists of joints and several roots. In this order:
- *  1. a joint that lies outside the skin and is the strongest of no vertex (targets, poles, a root on the ground) is left
- *     out: its children go to its parent, or become roots;
+ * Based on: [komaritzan2022] section 3.2.1. The thesis assumes a clean skeleton inside the skin; files have helper
+ * joints, coincident joints, flat lists of joints and several roots. In this order:
+ *  1. a joint outside the skin that is the strongest influence of no vertex (targets, poles, a root on the ground) is
+ *     skipped: its children are attached to its parent, or become roots;
  *  2. a child that continues the bone of a leaf beside it becomes that leaf's child (flat lists of finger joints);
- *  3. joints in the place of their parent share its node: no segment without length;
- *  4. a leaf that moves vertices gets a tail, clipped so that a capsule fits between its end and the skin;
- *  5. separate trees whose skins touch are joined by virtual segments, nearest nodes of touching joints first. */
+ *  3. joints at the position of their parent share its node: no segment without length;
+ *  4. a leaf with influence gets a tail, clipped so that a capsule fits between its end and the skin;
+ *  5. separate trees with adjacent skins are joined by virtual segments, nearest nodes of adjacent joints first. */
 #include "tissue/volumetric_bones.h"
 
 #include <stdlib.h>
 
-static const double join_length = 1e-3;      /* of the size: shorter segments are none */
+static const double join_length = 1e-3;      /* in sizes: shorter segments are removed */
 static const double chain_cosine = 0.8;      /* a sibling within this cone continues a leaf's bone */
-static const double tail_by_weights = 0.5;   /* shortest tail, by the distance of its joint from the skin, */
-static const double tail_made_weights = 1.5; /* and where made weights, not a file, say that the joint moves anything */
+static const double tail_by_weights = 0.5;   /* shortest tail, in distances of its joint from the skin, */
+static const double tail_made_weights = 1.5; /* and with generated weights instead of those of a file */
 
-/* What the skin that a joint moves says about its bone, weighted by area: faces have more vertices than skulls. */
+/* Moments of the skin that a joint influences, weighted by area: vertex density varies. */
 typedef struct leaf_sums {
     sup_vec3d offset;        /* from the joint */
     double weight, distance; /* distance from the joint */
@@ -33,7 +33,7 @@ typedef struct builder {
     sup_skeleton_report *report;
     sup_arena scratch;
     sup_vec3d *head;  /* [joint_count] */
-    double *use;      /* [joint_count] vertices that it moves more than any other joint does */
+    double *use;      /* [joint_count] vertices whose strongest influence it is */
     bool *inside;     /* [joint_count] */
     bool *kept;       /* [joint_count] */
     int32_t *parent;  /* [joint_count] nearest kept joint above, -1 */
@@ -69,7 +69,7 @@ static bool allocate(builder *b)
            s->joint_node != NULL;
 }
 
-static void survey_joints(builder *b)
+static void measure_joints(builder *b)
 {
     const sup_rig *rig = b->rig;
     const sup_tissue_skin *skin = b->skin;
@@ -79,17 +79,17 @@ static void survey_joints(builder *b)
         b->inside[j] = sup_bvh_inside(b->bvh, b->head[j]);
     }
     for (int32_t v = 0; v < skin->vertex_count && skin->influence_first != NULL; v++) {
-        float most = 0.0f;
+        float largest = 0.0f;
         for (int32_t k = skin->influence_first[v]; k < skin->influence_first[v + 1]; k++)
-            if (skin->influence_weight[k] > most) {
-                most = skin->influence_weight[k];
+            if (skin->influence_weight[k] > largest) {
+                largest = skin->influence_weight[k];
                 b->strong[v] = skin->influence_joint[k];
             }
         b->use[b->strong[v]] += 1.0;
     }
 }
 
-/* Step 1. Joints come parents first, so the nearest kept ancestor is known. */
+/* Step 1. Parents come before children, so the nearest kept ancestor is known. */
 static void choose_joints(builder *b)
 {
     const sup_rig *rig = b->rig;
@@ -119,10 +119,10 @@ static void chain_siblings(builder *b)
         double own = sup_v3_distance(b->head[p], b->head[c]), best = own;
         for (int32_t s = 0; s < joints; s++) {
             if (s == c || !b->leaf[s] || b->parent[s] != p) continue;
-            sup_vec3d before = sup_v3_sub(b->head[s], b->head[p]), after = sup_v3_sub(b->head[c], b->head[s]);
-            double length = sup_v3_length(before), step = sup_v3_length(after);
-            bool on = length > 0.0 && sup_v3_dot(before, after) >= chain_cosine * length * step;
-            if (on && step < best && length < own) {
+            sup_vec3d bone = sup_v3_sub(b->head[s], b->head[p]), next_bone = sup_v3_sub(b->head[c], b->head[s]);
+            double length = sup_v3_length(bone), step = sup_v3_length(next_bone);
+            bool continues = length > 0.0 && sup_v3_dot(bone, next_bone) >= chain_cosine * length * step;
+            if (continues && step < best && length < own) {
                 best = step;
                 next[c] = s;
             }
@@ -143,20 +143,20 @@ static int32_t add_node(sup_volumetric_skeleton *s, int32_t joint, sup_vec3d pos
 static void add_segment(builder *b, int32_t joint, int32_t child, int32_t from, int32_t to, bool is_virtual)
 {
     sup_volumetric_skeleton *s = b->skeleton;
-    bool asked = b->def->virtual_joints != NULL && b->def->virtual_joints[joint];
+    bool requested = b->def->virtual_joints != NULL && b->def->virtual_joints[joint];
     s->segments[s->segment_count++] = (sup_bone_segment){.joint = joint,
-                                                   .child = child,
-                                                   .node_from = from,
-                                                   .node_to = to,
-                                                   .from = s->nodes[from].position,
-                                                   .to = s->nodes[to].position,
-                                                   .sphere_from = -1,
-                                                   .sphere_to = -1,
-                                                   .is_virtual = is_virtual || asked};
+                                                         .child = child,
+                                                         .node_from = from,
+                                                         .node_to = to,
+                                                         .from = s->nodes[from].position,
+                                                         .to = s->nodes[to].position,
+                                                         .sphere_from = -1,
+                                                         .sphere_to = -1,
+                                                         .is_virtual = is_virtual || requested};
 }
 
-/* Joints may now have a parent of a higher number (step 2): a joint waits until its parent has a node. */
-static void place_nodes(builder *b)
+/* Joints may have a parent with a higher index after step 2: repeats until every parent has a node. */
+static void create_nodes(builder *b)
 {
     int32_t joints = b->rig->joint_count;
     for (int32_t j = 0; j < joints; j++)
@@ -206,35 +206,36 @@ static void sum_leaves(builder *b)
     }
 }
 
-/* Where the skin says that the bone of a leaf goes: its middle is that of the skin. Skin all around the joint says
- * nothing; then the rig's tail stands. */
+/* Direction and length of the bone of a leaf: its middle is the centroid of the skin that it influences. Where the skin
+ * surrounds the joint, the rig's tail is used. */
 static sup_vec3d tail_offset(const builder *b, int32_t joint)
 {
     const leaf_sums *sums = &b->sums[joint];
-    sup_vec3d given = sup_v3_sub(sup_v3_load(b->rig->bone_tail + 3 * (size_t)joint), b->head[joint]);
-    if (!(sup_v3_length(sums->offset) > 0.25 * sums->distance)) return given;
+    sup_vec3d rig_tail = sup_v3_sub(sup_v3_load(b->rig->bone_tail + 3 * (size_t)joint), b->head[joint]);
+    if (!(sup_v3_length(sums->offset) > 0.25 * sums->distance)) return rig_tail;
     return sup_v3_scale(sums->offset, 2.0 / sums->weight);
 }
 
-/* Step 4: the end of a leaf's bone, drawn back until the skin there is half as far as it is at most along the bone. */
+/* Step 4: the end of a leaf's bone, shortened until the distance to the skin there is half of its maximum along the
+ * bone. */
 static bool clip_tail(const builder *b, int32_t joint, bool from_file, sup_vec3d *tail)
 {
     sup_vec3d head = b->skeleton->nodes[b->node_of[joint]].position;
     sup_vec3d along = tail_offset(b, joint);
-    double length = sup_v3_length(along), room = clearance(b, head);
+    double length = sup_v3_length(along), head_clearance = clearance(b, head);
     if (!(length > join_length * (double)b->rig->size)) return false;
     along = sup_v3_scale(along, 1.0 / length);
     if (b->inside[joint]) {
         sup_bvh_ray ray = {head, along, 0.0, INFINITY, NULL, NULL};
         sup_bvh_hit hit;
         if (sup_bvh_ray_first(b->bvh, &ray, &hit)) length = fmin(length, 0.95 * hit.t);
-        double widest = room;
+        double widest = head_clearance;
         for (int k = 1; k <= 8; k++)
             widest = fmax(widest, clearance(b, sup_v3_madd(head, length * k / 8.0, along)));
         for (int k = 0; k < 12 && clearance(b, sup_v3_madd(head, length, along)) < 0.5 * widest; k++)
             length *= 0.9;
     }
-    double shortest = (from_file ? tail_by_weights : tail_made_weights) * room;
+    double shortest = (from_file ? tail_by_weights : tail_made_weights) * head_clearance;
     if (length < fmax(shortest, 2.0 * join_length * (double)b->rig->size)) return false;
     *tail = sup_v3_madd(head, length, along);
     return true;
@@ -265,7 +266,7 @@ static void map_joints(builder *b)
             s->joint_node[j] = b->node_of[at];
             continue;
         }
-        double best = INFINITY; /* left out at the top of the tree: the nearest node there is */
+        double best = INFINITY; /* skipped root: the nearest node */
         for (int32_t n = 0; n < s->node_count; n++) {
             double distance = sup_v3_distance(s->nodes[n].position, b->head[j]);
             if (distance < best) {
@@ -291,9 +292,9 @@ static void unite(int32_t *set, int32_t i, int32_t k)
     set[c > a ? c : a] = c > a ? a : c;
 }
 
-/* Two trees become one: by a virtual segment, or, where their nodes lie in one place, by making these one; then `place`
- * leads from the one that is gone to the one that stays. */
-static void join(builder *b, int32_t from, int32_t to, int32_t *place)
+/* Joins two trees by a virtual segment, or, where their nodes coincide, by merging these; merged[to] is then the node
+ * that remains. */
+static void join(builder *b, int32_t from, int32_t to, int32_t *merged)
 {
     sup_volumetric_skeleton *s = b->skeleton;
     double length = sup_v3_distance(s->nodes[from].position, s->nodes[to].position);
@@ -311,11 +312,11 @@ static void join(builder *b, int32_t from, int32_t to, int32_t *place)
     }
     for (int32_t j = 0; j < b->rig->joint_count; j++)
         if (s->joint_node[j] == to) s->joint_node[j] = from;
-    place[to] = from;
+    merged[to] = from;
     b->report->joined_joints++;
 }
 
-/* A way to join two trees: the nearest nodes of two joints whose skins touch. */
+/* A possible connection of two trees: the nearest nodes of two joints with adjacent skins. */
 typedef struct candidate {
     double distance;
     int32_t from, to; /* nodes */
@@ -329,19 +330,19 @@ static int compare_candidates(const void *a, const void *b)
     return (x->to > y->to) - (x->to < y->to);
 }
 
-/* Joints whose skins touch: the strongest joints at both ends of an edge. Without influences all do. */
-static void find_touching(const builder *b, bool *touching)
+/* Joints with adjacent skins: the strongest joints at both ends of an edge. Without influences all are adjacent. */
+static void find_adjacent(const builder *b, bool *adjacent)
 {
     const sup_tissue_skin *skin = b->skin;
     size_t joints = (size_t)b->rig->joint_count;
-    if (skin->influence_first == NULL) memset(touching, 1, joints * joints * sizeof *touching);
+    if (skin->influence_first == NULL) memset(adjacent, 1, joints * joints * sizeof *adjacent);
     for (int32_t h = 0; skin->influence_first != NULL && h < 3 * skin->triangle_count; h++) {
         int32_t a = b->strong[skin->triangles[h]], c = b->strong[skin->triangles[h % 3 == 2 ? h - 2 : h + 1]];
-        touching[(size_t)(a < c ? a : c) * joints + (size_t)(a < c ? c : a)] = true;
+        adjacent[(size_t)(a < c ? a : c) * joints + (size_t)(a < c ? c : a)] = true;
     }
 }
 
-/* The nearest pair of nodes at which two joints have something: their own, and the far ends of their bones. */
+/* The nearest pair of nodes of two joints: their own, and the far ends of their bones. */
 static candidate nearest_nodes(const sup_volumetric_skeleton *s, int32_t a, int32_t c)
 {
     candidate best = {INFINITY, s->joint_node[a], s->joint_node[c]};
@@ -356,36 +357,36 @@ static candidate nearest_nodes(const sup_volumetric_skeleton *s, int32_t a, int3
     return best;
 }
 
-/* Step 5: the shortest joins first (Kruskal's algorithm), only between joints whose skins touch: a knee that is near to
- * an elbow in the bind pose is not joined to it. */
+/* Step 5: shortest connections first (Kruskal's algorithm), only between joints with adjacent skins: a knee that is
+ * near an elbow in the bind pose is not joined to it. */
 static sup_result join_trees(builder *b, sup_error *error)
 {
     sup_volumetric_skeleton *s = b->skeleton;
     size_t nodes = (size_t)s->node_count, joints = (size_t)b->rig->joint_count;
     int32_t *tree = sup_arena_alloc(&b->scratch, nodes, sizeof *tree);
-    int32_t *place = sup_arena_alloc(&b->scratch, nodes, sizeof *place);
-    bool *touching = sup_arena_alloc(&b->scratch, sup_size_multiply(joints, joints), sizeof *touching);
-    if (tree == NULL || place == NULL || touching == NULL) return sup_fail_memory(error, "the skeleton");
+    int32_t *merged = sup_arena_alloc(&b->scratch, nodes, sizeof *merged);
+    bool *adjacent = sup_arena_alloc(&b->scratch, sup_size_multiply(joints, joints), sizeof *adjacent);
+    if (tree == NULL || merged == NULL || adjacent == NULL) return sup_fail_memory(error, "the skeleton");
     for (int32_t n = 0; n < s->node_count; n++)
-        tree[n] = place[n] = n;
+        tree[n] = merged[n] = n;
     for (int32_t p = 0; p < s->segment_count; p++)
         unite(tree, s->segments[p].node_from, s->segments[p].node_to);
-    find_touching(b, touching);
+    find_adjacent(b, adjacent);
     size_t count = 0;
     for (size_t i = 0; i < joints * joints; i++) {
-        touching[i] =
-            touching[i] && find_root(tree, s->joint_node[i / joints]) != find_root(tree, s->joint_node[i % joints]);
-        count += touching[i];
+        adjacent[i] =
+            adjacent[i] && find_root(tree, s->joint_node[i / joints]) != find_root(tree, s->joint_node[i % joints]);
+        count += adjacent[i];
     }
     candidate *all = sup_arena_alloc(&b->scratch, count, sizeof *all);
     if (all == NULL) return sup_fail_memory(error, "the skeleton");
     count = 0;
     for (size_t i = 0; i < joints * joints; i++)
-        if (touching[i]) all[count++] = nearest_nodes(s, (int32_t)(i / joints), (int32_t)(i % joints));
+        if (adjacent[i]) all[count++] = nearest_nodes(s, (int32_t)(i / joints), (int32_t)(i % joints));
     qsort(all, count, sizeof *all, compare_candidates);
     for (size_t i = 0; i < count; i++) {
         if (find_root(tree, all[i].from) == find_root(tree, all[i].to)) continue;
-        join(b, find_root(place, all[i].from), find_root(place, all[i].to), place);
+        join(b, find_root(merged, all[i].from), find_root(merged, all[i].to), merged);
         unite(tree, all[i].from, all[i].to);
     }
     return SUP_OK;
@@ -403,7 +404,7 @@ static void index_nodes(sup_volumetric_skeleton *s)
         s->node_segments[--s->node_first[s->segments[p].node_from + 1]] = p;
         s->node_segments[--s->node_first[s->segments[p].node_to + 1]] = p;
     }
-    /* The counting down left each start one place late. */
+    /* The counting down left each start one merged late. */
     for (int32_t n = 0; n < s->node_count; n++)
         s->node_first[n] = s->node_first[n + 1];
     s->node_first[s->node_count] = 2 * s->segment_count;
@@ -431,17 +432,18 @@ static sup_result build(builder *b, sup_error *error)
     sup_volumetric_skeleton *s = b->skeleton;
     s->joint_count = b->rig->joint_count;
     if (!allocate(b)) return sup_fail_memory(error, "the skeleton");
-    survey_joints(b);
+    measure_joints(b);
     choose_joints(b);
     chain_siblings(b);
-    place_nodes(b);
+    create_nodes(b);
     add_tails(b);
     map_joints(b);
     sup_result result = s->node_count > 0 ? join_trees(b, error) : SUP_OK;
     if (result != SUP_OK) return result;
     if (s->segment_count == 0)
-        return sup_fail(error, SUP_ERROR_DATA, "tissue.skeleton", NULL,
-                        "The skeleton has no bone with a length inside the skin: there is nothing to hold the tissue.");
+        return sup_fail(
+            error, SUP_ERROR_DATA, "tissue.skeleton", NULL,
+            "The skeleton has no bone of non-zero length inside the skin that tissue could be attached to.");
     index_nodes(s);
     add_spheres(s);
     return sup_skeleton_radii(b->context, b->bvh, b->def, s, b->report, error);
@@ -480,6 +482,6 @@ sup_result sup_skeleton_create(const sup_context *context, const sup_rig *rig, c
 void sup_skeleton_destroy(sup_volumetric_skeleton *skeleton)
 {
     if (skeleton == NULL) return;
-    sup_arena arena = skeleton->arena; /* the skeleton lies in it */
+    sup_arena arena = skeleton->arena; /* the skeleton itself is allocated from it */
     sup_arena_destroy(&arena);
 }

@@ -1,14 +1,14 @@
-/* volumetric_bones_radii.c - how thick bones and joints are.
+/* volumetric_bones_radii.c - radii of bones and joints.
  *
  * Based on: [komaritzan2022] section 3.2.1 "Bones and Joints": a bone's radius is 0.75 of its distance to the
  * skin surface, a joint's the largest of its bones', and r1 + r2 + 2 rb <= l must hold.
- * Deviation: where a bone nearly touches the skin or leaves it, that one place does not make the whole bone a hair:
- * the distance is at least half of what it is along a fifth of the bone. Bases are then clamped one by one (shrink.c). */
+ * Deviation: a point where a bone nearly touches the skin or leaves it does not determine the radius of the whole bone:
+ * the distance is at least half of its 20 % quantile along the bone. Bases are then clamped one by one (shrink.c). */
 #include "tissue/volumetric_bones.h"
 
 enum { SAMPLES = 24 };
-static const double outlier_share = 0.2, outlier_factor = 0.5;
-static const double least_radius = 1e-4; /* of the longest segment: a bone all of which is outside */
+static const double outlier_fraction = 0.2, outlier_factor = 0.5;
+static const double min_radius = 1e-4; /* of the longest segment: for a bone outside the skin */
 
 static void sort(double *values, int32_t count)
 {
@@ -24,35 +24,36 @@ static void sort(double *values, int32_t count)
 /* Distance of the bone line from the skin. */
 static double segment_clearance(const sup_bvh *bvh, const sup_bone_segment *segment, bool *thin)
 {
-    double near[SAMPLES], step = sup_segment_length(segment) / (SAMPLES - 1), free_way = 0.0;
+    double near[SAMPLES], step = sup_segment_length(segment) / (SAMPLES - 1), free_distance = 0.0;
     int32_t inside = 0;
     for (int32_t k = 0; k < SAMPLES; k++) {
         sup_vec3d point = sup_v3_lerp(segment->from, segment->to, (double)k / (SAMPLES - 1));
-        /* No surface between this sample and the one before it, which is inside: so is this one. */
-        bool sure = step < free_way;
-        free_way = 0.0;
-        if (!sure && !sup_bvh_inside(bvh, point)) continue;
-        free_way = near[inside++] = sup_bvh_closest(bvh, point, INFINITY).distance;
+        /* No surface between this sample and the previous one, which is inside: so is this one. */
+        bool known_inside = step < free_distance;
+        free_distance = 0.0;
+        if (!known_inside && !sup_bvh_inside(bvh, point)) continue;
+        free_distance = near[inside++] = sup_bvh_closest(bvh, point, INFINITY).distance;
     }
     *thin = inside < SAMPLES;
     if (inside == 0) return 0.0;
     sort(near, inside);
-    double usual = near[(int32_t)(outlier_share * inside)];
-    *thin = *thin || near[0] < outlier_factor * usual;
-    return fmax(near[0], outlier_factor * usual);
+    double quantile = near[(int32_t)(outlier_fraction * inside)];
+    *thin = *thin || near[0] < outlier_factor * quantile;
+    return fmax(near[0], outlier_factor * quantile);
 }
 
-/* The fit condition. Radii only shrink, each by the worst of the segments it is in, so one round mends all, in any
- * order; the factor just below one keeps rounding from spoiling it. */
+/* The fit condition. Radii only shrink, each by the smallest factor of its segments, so one pass in any order suffices;
+ * the factor just below one keeps the condition true after rounding. */
 static int32_t fit(sup_volumetric_skeleton *s, double *factor)
 {
     int32_t fitted = 0;
     for (int32_t p = 0; p < s->segment_count; p++) {
         sup_bone_segment *segment = &s->segments[p];
-        double need = sup_segment_inset(s, segment, 0) + sup_segment_inset(s, segment, 1);
-        /* A free end needs room for its half of the capsule all the same. */
-        need += segment->radius * ((segment->sphere_from < 0) + (segment->sphere_to < 0));
-        double length = sup_segment_length(segment), scale = need > length ? length / need * (1.0 - 1e-12) : 1.0;
+        double required = sup_segment_inset(s, segment, 0) + sup_segment_inset(s, segment, 1);
+        /* A free end also needs space for its half of the capsule. */
+        required += segment->radius * ((segment->sphere_from < 0) + (segment->sphere_to < 0));
+        double length = sup_segment_length(segment),
+               scale = required > length ? length / required * (1.0 - 1e-12) : 1.0;
         fitted += scale < 1.0;
         int32_t spheres[2] = {segment->sphere_from, segment->sphere_to};
         for (int end = 0; end < 2; end++)
@@ -87,8 +88,8 @@ static void set_spheres(const sup_skeleton_def *def, double scale, sup_volumetri
         sup_joint_sphere *sphere = &s->spheres[k];
         for (int32_t i = s->node_first[sphere->node]; i < s->node_first[sphere->node + 1]; i++)
             sphere->radius = fmax(sphere->radius, s->segments[s->node_segments[i]].radius);
-        double asked = def->sphere_radius != NULL ? def->sphere_radius[sphere->joint] : 0.0;
-        if (asked > 0.0) sphere->radius = asked * scale;
+        double requested = def->sphere_radius != NULL ? def->sphere_radius[sphere->joint] : 0.0;
+        if (requested > 0.0) sphere->radius = requested * scale;
         if (def->sphere_scale != NULL) sphere->radius *= def->sphere_scale[sphere->joint];
     }
 }
@@ -113,10 +114,10 @@ sup_result sup_skeleton_radii(const sup_context *context, const sup_bvh *bvh, co
     sup_parallel(context, s->segment_count, 1, measure_segments, &w);
     for (int32_t p = 0; p < s->segment_count; p++) {
         sup_bone_segment *segment = &s->segments[p];
-        double asked = def->bone_radius != NULL ? def->bone_radius[segment->joint] : 0.0;
-        segment->radius = scale * (asked > 0.0 ? asked : fmax(fraction * w.clearance[p], least_radius * longest));
+        double requested = def->bone_radius != NULL ? def->bone_radius[segment->joint] : 0.0;
+        segment->radius = scale * (requested > 0.0 ? requested : fmax(fraction * w.clearance[p], min_radius * longest));
         if (def->bone_scale != NULL) segment->radius *= def->bone_scale[segment->joint];
-        if (!(asked > 0.0) && w.thin[p]) report->thin_segments++;
+        if (!(requested > 0.0) && w.thin[p]) report->thin_segments++;
     }
     set_spheres(def, scale, s);
     for (size_t k = 0; k < primitives; k++)

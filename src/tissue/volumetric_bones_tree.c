@@ -1,7 +1,7 @@
-/* volumetric_bones_tree.c - distances along the bones.
+/* volumetric_bones_tree.c - path lengths along the bones.
  *
- * Distance = depth + depth - 2 depth of the lowest common ancestor, which is found as the highest node in a range of
- * the preorder walk (sparse table): n log n memory, constant time. */
+ * Path length = depth + depth - 2 depth of the lowest common ancestor, which is the highest node in a range of the
+ * preorder traversal (sparse table): n log n memory, constant time. */
 #include "tissue/foot_points.h"
 
 static bool allocate(sup_skeleton_tree *t)
@@ -28,7 +28,7 @@ static bool allocate(sup_skeleton_tree *t)
            t->enter != NULL && t->leave != NULL && t->level != NULL && t->table != NULL;
 }
 
-/* Preorder from `root` without recursion; `stack` holds the segments to come, `parent` the node above each node. */
+/* Preorder traversal from `root` without recursion; `stack`: pending segments, `parent`: the node above each node. */
 static int32_t walk(sup_skeleton_tree *t, int32_t root, int32_t count, int32_t *stack, int32_t *parent)
 {
     const sup_volumetric_skeleton *s = t->skeleton;
@@ -45,7 +45,8 @@ static int32_t walk(sup_skeleton_tree *t, int32_t root, int32_t count, int32_t *
             int32_t next = s->node_segments[k];
             if (next == segment) continue;
             t->upper[next] = node;
-            t->lower[next] = s->segments[next].node_from == node ? s->segments[next].node_to : s->segments[next].node_from;
+            t->lower[next] =
+                s->segments[next].node_from == node ? s->segments[next].node_to : s->segments[next].node_from;
             stack[top++] = next;
         }
     }
@@ -81,7 +82,7 @@ sup_result sup_skeleton_tree_create(const sup_allocator *allocator, const sup_vo
     int32_t count = 0;
     for (int32_t n = 0; n < skeleton->node_count; n++)
         if (t.tree[n] < 0) count = walk(&t, n, count, stack, parent);
-    /* Nodes below: last in the walk first. */
+    /* End of each subtree: in reverse preorder. */
     int32_t *at = stack;
     for (int32_t n = 0; n < skeleton->node_count; n++) {
         at[t.enter[n]] = n;
@@ -101,7 +102,7 @@ void sup_skeleton_tree_destroy(sup_skeleton_tree *tree)
     sup_arena_destroy(&tree->arena);
 }
 
-double sup_skeleton_node_distance(const sup_skeleton_tree *t, int32_t a, int32_t b)
+double sup_skeleton_node_path_length(const sup_skeleton_tree *t, int32_t a, int32_t b)
 {
     if (a == b) return 0.0;
     if (t->tree[a] != t->tree[b]) return INFINITY;
@@ -115,7 +116,7 @@ double sup_skeleton_node_distance(const sup_skeleton_tree *t, int32_t a, int32_t
     return t->depth[a] + t->depth[b] - 2.0 * t->depth[common];
 }
 
-double sup_skeleton_foot_distance(const sup_skeleton_tree *t, sup_foot a, sup_foot b)
+double sup_skeleton_path_length(const sup_skeleton_tree *t, sup_foot_point a, sup_foot_point b)
 {
     if (a.segment == b.segment) return fabs(a.parameter - b.parameter) * t->length[a.segment];
     const sup_bone_segment *p = &t->skeleton->segments[a.segment], *q = &t->skeleton->segments[b.segment];
@@ -124,7 +125,7 @@ double sup_skeleton_foot_distance(const sup_skeleton_tree *t, sup_foot a, sup_fo
     double best = INFINITY;
     for (int i = 0; i < 4; i++) {
         int32_t m = i / 2 == 0 ? p->node_from : p->node_to, n = i % 2 == 0 ? q->node_from : q->node_to;
-        best = fmin(best, ends_a[i / 2] + sup_skeleton_node_distance(t, m, n) + ends_b[i % 2]);
+        best = fmin(best, ends_a[i / 2] + sup_skeleton_node_path_length(t, m, n) + ends_b[i % 2]);
     }
     return best;
 }

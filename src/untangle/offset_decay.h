@@ -1,4 +1,5 @@
-/* offset_decay.h (internal) - decay of the displacements of the untangled render mesh, one source for the CPU and the GPU. */
+/* offset_decay.h (internal) - decay of the displacements of the untangled render mesh, one source for the CPU and the
+ * GPU. */
 #ifndef SUP_UNTANGLE_OFFSET_DECAY_H
 #define SUP_UNTANGLE_OFFSET_DECAY_H
 

@@ -17,7 +17,7 @@ static void add_sphere(blobs *b, int32_t blob, int32_t columns, int32_t rows, do
         p[1] = r * sin(theta) * sin(phi);
         p[2] = r * cos(theta);
         double along = (p[2] + 0.4) / 0.8; /* the bone runs along z from -0.4 to 0.4 */
-        b->feet[first + i] = (sup_foot){blob, along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along};
+        b->feet[first + i] = (sup_foot_point){blob, along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along};
     }
     b->segments[blob].from = sup_v3(x, 0.0, -0.4);
     b->segments[blob].to = sup_v3(x, 0.0, 0.4);

@@ -10,7 +10,7 @@
 static sup_vec3d posed_point(const blobs *b, int32_t point)
 {
     if (point < b->vertex_count) return sup_v3_load(b->posed + 3 * (size_t)point);
-    sup_foot foot = b->feet[point - b->vertex_count];
+    sup_foot_point foot = b->feet[point - b->vertex_count];
     const float *ends = b->ends + 6 * (size_t)foot.segment;
     return sup_v3_lerp(sup_v3_load(ends), sup_v3_load(ends + 3), foot.parameter);
 }
@@ -640,18 +640,11 @@ static sup_result no_step(const sup_step_input *input, void *state, const sup_sk
     return SUP_OK;
 }
 
-static size_t no_state(const sup_model *model, const sup_context *context)
-{
-    SUP_UNUSED(model);
-    SUP_UNUSED(context);
-    return 0;
-}
-
 TEST(model_block_gives_the_same_contacts_and_refuses_damage)
 {
     contact_fixture f = fixture_scene("arm", 0.2);
     const sup_method method = {
-        .name = "contact_test", .version = 1, .bind = store_bind, .step = no_step, .state_size = no_state};
+        .name = "contact_test", .version = 1, .bind = store_bind, .step = no_step};
     sup_model *model = NULL;
     sup_error error = {0};
     sup_detect view = {0};

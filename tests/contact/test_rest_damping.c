@@ -55,8 +55,8 @@ TEST(slow_swings_are_not_damped)
     for (int step = 0; step < 200; step++) {
         double displacement = 1e-4 * sin(6.283185307 * step / 15.0); /* four a second */
         move_step(f, 2, displacement, true);
-        CHECK_MSG(f->damping.part == 1.0f && (fabs(displacement) < 5e-5 || f->vertices[0].share > 0.5f),
-                  "step %d: %g of it", step, (double)f->vertices[0].share);
+        CHECK_MSG(f->damping.fraction == 1.0f && (fabs(displacement) < 5e-5 || f->vertices[0].fraction > 0.5f),
+                  "step %d: %g of it", step, (double)f->vertices[0].fraction);
     }
     free(f);
 }

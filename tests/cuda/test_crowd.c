@@ -1,5 +1,5 @@
-/* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped where
- * no GPU is found; what happens then is tested everywhere. */
+/* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped
+ * where no GPU is found; what happens then is tested everywhere. */
 #include "cuda/crowd_fixture.h"
 #include "base/base.h"
 
@@ -7,7 +7,8 @@
 #include "emulator.h"
 #endif
 
-/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is painted. */
+/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is
+ * painted. */
 static fixture open_fixture(const char *scene, const char *method, const char *settings, float rigid)
 {
     fixture f = {0};
@@ -35,7 +36,7 @@ static fixture open_fixture(const char *scene, const char *method, const char *s
     return f;
 }
 
-TEST(without_a_gpu_it_says_so)
+TEST(without_a_gpu_creation_fails_with_the_reason)
 {
     sup_device *device = NULL;
     sup_error error = {0};
@@ -61,7 +62,8 @@ static void tremble(sup_pose *pose, int32_t frame)
             pose->world[j].m[4 * r + 3] += 2e-7f * (float)((j * 7 + r * 3 + frame) % 5 - 2);
 }
 
-/* How far skins are apart over a clip, in sizes of the character: the farthest vertex, and the root of the mean square. */
+/* How far skins are apart over a clip, in sizes of the character: the farthest vertex, and the root of the mean
+ * square. */
 typedef struct distance {
     double farthest, mean;
 } distance;
@@ -75,8 +77,8 @@ static void add_distance(distance *d, const float *a, const float *b, size_t n, 
     }
 }
 
-/* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some motions
- * (jump) throw the flesh where it can fall either way, and rounding decides which vertex touches what. */
+/* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some
+ * motions (jump) throw the flesh where it can fall either way, and rounding decides which vertex touches what. */
 static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double fps, distance *own)
 {
     sup_error error = {0};
@@ -136,7 +138,7 @@ static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fr
     return off;
 }
 
-TEST(classic_skins_are_those_of_the_cpu)
+TEST(classic_skins_match_the_cpu)
 {
     static const char *const methods[] = {"linear", "dualquat"};
     for (int32_t m = 0; m < 2; m++) {
@@ -167,32 +169,32 @@ static void compare_projective(fixture *f, const char *what, int32_t count, int3
     close_fixture(f);
 }
 
-TEST(one_projective_skin_is_that_of_the_cpu)
+TEST(a_single_projective_skin_matches_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
     compare_projective(&f, "alone", 1, 300, 60.0, false);
 }
 
-TEST(a_crowds_projective_skins_are_those_of_the_cpu)
+TEST(projective_skins_of_a_crowd_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
     compare_projective(&f, "crowd", 6, 60, 60.0, false);
 }
 
-TEST(one_skin_that_touches_itself_is_that_of_the_cpu)
+TEST(a_single_skin_with_self_collision_matches_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000", 0.0f);
     compare_projective(&f, "touching", 1, 300, 60.0, true);
 }
 
-TEST(a_crowds_skins_that_touch_are_those_of_the_cpu)
+TEST(skins_of_a_crowd_with_self_collision_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=3000", 0.0f);
     compare_projective(&f, "touching crowd", 6, 60, 60.0, true);
 }
 
-/* Before rounding has had the time to decide anything: armpits touch from the beginning on, and everything about them is the
- * CPU's. Small and short enough for a GPU that is emulated. */
+/* Before rounding has had the time to decide anything: armpits touch from the beginning on, and everything about them
+ * is the CPU's. Small and short enough for a GPU that is emulated. */
 TEST(first_frames_with_contact_match_cpu)
 {
     static const char *const settings[] = {"vertices=250", "vertices=250 fast=1 iterations=2"};
@@ -248,7 +250,7 @@ TEST(characters_without_contact_match_cpu_in_a_mixed_crowd)
     close_fixture(&f);
 }
 
-TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
+TEST(rigid_regions_and_other_frame_rates_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000 volume=0 contact=0 dynamic=0", 0.0f);
     compare_projective(&f, "strain alone", 1, 60, 60.0, false);
@@ -260,7 +262,7 @@ TEST(works_of_old_rigid_regions_and_other_frame_rates_are_those_of_the_cpu)
     compare_projective(&f, "144 frames a second", 3, 200, 144.0, true);
 }
 
-TEST(fast_skins_of_a_crowd_are_those_of_the_cpu)
+TEST(fast_skins_of_a_crowd_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000 contact=0 fast=1 iterations=3", 0.0f);
     compare_projective(&f, "fast", 5, 30, 60.0, false);
@@ -268,8 +270,8 @@ TEST(fast_skins_of_a_crowd_are_those_of_the_cpu)
     compare_projective(&f, "fast, touching", 5, 30, 60.0, true);
 }
 
-/* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the tools that
- * look for races. */
+/* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the
+ * tools that look for races. */
 TEST(single_character_matches_crowd)
 {
     fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);
@@ -330,7 +332,7 @@ static uint64_t hash_run(fixture *f, int32_t count, int32_t frames, float dt)
     return hash;
 }
 
-TEST(the_same_bits_from_run_to_run)
+TEST(results_are_the_same_bits_in_every_run)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000", 0.0f);
     CHECK(hash_run(&f, 1, 20, 1.0f / 60.0f) == hash_run(&f, 1, 20, 1.0f / 60.0f));
@@ -359,7 +361,7 @@ TEST(results_do_not_depend_on_order_of_threads)
 #endif
 
 /* Levels of detail: hidden skins stay, flesh that stands falls asleep and wakes where it was. */
-TEST(hidden_skins_stay_and_still_flesh_sleeps)
+TEST(hidden_skins_are_not_updated_and_instances_at_rest_sleep)
 {
     fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
     sup_error error = {0};

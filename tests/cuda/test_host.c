@@ -1,24 +1,23 @@
-/* test_host.c - what the host side does for a device, which needs none: models that are refused by name, and rows of the
- * shown skin. */
+/* test_host.c - host side of the device code, without a GPU: supported methods, volume regions, upsampling rows. */
 #include "cuda/subdomains.h"
-#include "cuda/refuse.h"
+#include "cuda/crowd_support.h"
 #include "cuda/upsample_rows.h"
 #include "methods/projective/projective_view.h"
 #include "projective/actor.h"
 
-/* --- Refusals --- */
+/* --- Supported methods --- */
 
 static void check_refused(const actor *a, const char *id, const char *word)
 {
-    sup_crowd_kind kind = SUP_CROWD_DUALQUAT;
+    sup_method_device kind = SUP_METHOD_DEVICE_DUALQUAT;
     sup_error error = {0};
-    CHECK_EQ(sup_crowd_accept(a->model, &kind, &error), SUP_ERROR_UNSUPPORTED);
+    CHECK_EQ(sup_crowd_check_support(a->model, &kind, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, id);
     CHECK_MSG(strstr(error.message, word) != NULL, "%s", error.message);
-    CHECK_EQ((int)kind, SUP_CROWD_DUALQUAT);
+    CHECK_EQ((int)kind, SUP_METHOD_DEVICE_DUALQUAT);
 }
 
-TEST(what_the_device_cannot_do_is_refused_by_name)
+TEST(methods_without_a_device_implementation_are_refused_by_name)
 {
     actor a = actor_open(actor_scene("cylinder", 0.2), "vertices=200", 1);
     sup_model *position = NULL, *own = a.model;
@@ -31,10 +30,10 @@ TEST(what_the_device_cannot_do_is_refused_by_name)
     actor_close(&a);
 }
 
-/* --- Chambers --- */
+/* --- Volume regions --- */
 
 /* What the prisms of all parts add to the chambers is what those of the system do, by seats and by prisms. */
-TEST(volume_regions_of_subdomains_match_system)
+TEST(volume_regions_of_the_subdomains_match_the_system)
 {
     actor a = actor_open(actor_scene("human", 0.2), "vertices=600", 1);
     sup_projective_view view;
@@ -79,22 +78,22 @@ static sup_model *bind_method(const actor *a, const char *method)
     return model;
 }
 
-TEST(what_it_can_do_is_accepted)
+TEST(methods_with_a_device_implementation_are_accepted)
 {
     actor a = actor_open(actor_scene("cylinder", 0.2), "vertices=200", 1);
-    sup_crowd_kind kind = SUP_CROWD_LINEAR;
+    sup_method_device kind = SUP_METHOD_DEVICE_LINEAR;
     sup_error error = {0};
-    CHECK_OK(sup_crowd_accept(a.model, &kind, &error), error);
-    CHECK_EQ((int)kind, SUP_CROWD_PROJECTIVE);
+    CHECK_OK(sup_crowd_check_support(a.model, &kind, &error), error);
+    CHECK_EQ((int)kind, SUP_METHOD_DEVICE_PROJECTIVE);
     static const char *const names[] = {"linear", "dualquat"};
     for (int32_t i = 0; i < 2; i++) {
         sup_model *model = bind_method(&a, names[i]);
-        CHECK_OK(sup_crowd_accept(model, &kind, &error), error);
-        CHECK_EQ((int)kind, i);
+        CHECK_OK(sup_crowd_check_support(model, &kind, &error), error);
+        CHECK_EQ((int)kind, (int)SUP_METHOD_DEVICE_LINEAR + i);
         sup_model_destroy(model);
     }
     sup_model *other = bind_method(&a, "position");
-    CHECK_EQ(sup_crowd_accept(other, &kind, &error), SUP_ERROR_UNSUPPORTED);
+    CHECK_EQ(sup_crowd_check_support(other, &kind, &error), SUP_ERROR_UNSUPPORTED);
     CHECK_TEXT(error.id, "crowd.method");
     CHECK(strstr(error.message, "position") != NULL);
     sup_model_destroy(other);
@@ -176,7 +175,7 @@ static void check_wide(const sup_upsample *u, const sup_upsample_row_table *narr
 }
 
 /* A bent skin by rows is the skin by blocks. The elephant has vertices that ride. */
-TEST(rows_of_the_shown_skin_give_what_its_blocks_give)
+TEST(upsample_rows_match_the_clusters)
 {
     actor a = actor_open(actor_scene("elephant", 0.2), "vertices=500 volume=0 contact=0 dynamic=0", 1);
     sup_projective_view view;

@@ -1,4 +1,5 @@
-/* test_render_mesh.c - what a crowd shows beside places and normals: morph targets, of poses and of clips, and tangents. */
+/* test_render_mesh.c - what a crowd shows beside places and normals: morph targets, of poses and of clips, and
+ * tangents. */
 #include "cuda/crowd_fixture.h"
 
 enum { PROP = 4, KEYS = 3 }; /* vertices of a pyramid that rides on the last node; keys of a clip's weights */
@@ -36,14 +37,14 @@ static void add_prop(const sup_character *from, arrays *a)
         }
     a->parts[0] = from->primitives[0];
     a->parts[1] = (sup_primitive){.name = "prop",
-                             .node = from->node_count - 1,
-                             .mesh = 1,
-                             .skin = -1,
-                             .material = -1,
-                             .vertex_first = (int32_t)v,
-                             .vertex_count = PROP,
-                             .triangle_first = (int32_t)t,
-                             .triangle_count = PROP};
+                                  .node = from->node_count - 1,
+                                  .mesh = 1,
+                                  .skin = -1,
+                                  .material = -1,
+                                  .vertex_first = (int32_t)v,
+                                  .vertex_count = PROP,
+                                  .triangle_first = (int32_t)t,
+                                  .triangle_count = PROP};
 }
 
 /* One target bulges the skin, one moves the prop; their weights come in all three interpolations. */
@@ -196,7 +197,7 @@ static void compare_frames(fixture *f, const char *method, int32_t count)
     free(cpu), free(gpu);
 }
 
-TEST(morphs_and_tangents_are_those_of_the_cpu)
+TEST(morphs_and_tangents_match_the_cpu)
 {
     static const char *const methods[] = {"linear", "dualquat", "projective"};
     for (int32_t m = 0; m < 3; m++) {
@@ -207,7 +208,7 @@ TEST(morphs_and_tangents_are_those_of_the_cpu)
     }
 }
 
-TEST(morphs_and_tangents_that_do_not_fit_are_refused)
+TEST(inconsistent_morphs_and_tangents_are_refused)
 {
     fixture f = open_fixture("linear");
     sup_error error = {0};

@@ -37,19 +37,19 @@ static stage open_stage(const char *scene, double resolution, const char *settin
     CHECK_OK(result, error);
     s.a = actor_open(actor_scene(scene, resolution), settings, 1);
     CHECK_OK(sup_projective_open(s.a.model, &s.view, &error), error);
-    CHECK(s.view.part.triangle_count > 0);
+    CHECK(s.view.untangle.triangle_count > 0);
     CHECK_OK(sup_crowd_create(s.device, s.a.model, &(sup_crowd_def){.instance_count = count}, &s.crowd, &error), error);
     CHECK_OK(sup_crowd_set(s.crowd, -1, "contact", 1.0, &error),
              error); /* after the reset, which would take long with contact */
     send_orders(&s);
-    size_t scratch = sup_untangle_scratch(&s.view.part);
+    size_t scratch = sup_untangle_scratch(&s.view.untangle);
     s.n = 3 * (size_t)sup_model_vertex_count(s.a.model);
-    s.near = calloc((size_t)s.view.part.coarse_count, 1);
-    s.fixed = calloc((size_t)s.view.part.coarse_count, 1);
-    memset(s.near, 1, (size_t)s.view.part.coarse_count);
-    CHECK_EQ(sup_cuda_alloc((void **)&s.touched, (size_t)count * (size_t)s.view.part.coarse_count * sizeof(int32_t)),
+    s.near = calloc((size_t)s.view.untangle.coarse_count, 1);
+    s.fixed = calloc((size_t)s.view.untangle.coarse_count, 1);
+    memset(s.near, 1, (size_t)s.view.untangle.coarse_count);
+    CHECK_EQ(sup_cuda_alloc((void **)&s.touched, (size_t)count * (size_t)s.view.untangle.coarse_count * sizeof(int32_t)),
              0);
-    s.offset = calloc(3 * (size_t)s.view.part.vertex_count, sizeof(float));
+    s.offset = calloc(3 * (size_t)s.view.untangle.vertex_count, sizeof(float));
     s.scratch = aligned_alloc(64, scratch);
     s.skin = calloc(s.n, sizeof(float)), s.cpu = calloc(s.n, sizeof(float)), s.gpu = calloc(s.n, sizeof(float));
     return s;
@@ -84,7 +84,7 @@ static void untangle_on_cpu(stage *s, float fraction, bool search)
                             .offset_fraction = fraction,
                             .search = search};
     memcpy(s->cpu, s->skin, s->n * sizeof(float));
-    sup_untangle(&context, &s->view.part, &def, s->scratch, &(sup_skin_out){.positions = s->cpu});
+    sup_untangle(&context, &s->view.untangle, &def, s->scratch, &(sup_skin_out){.positions = s->cpu});
 }
 
 /* A character's skin on the device. */
@@ -99,7 +99,7 @@ static void read_skin(const stage *s, int32_t character, float *skin)
 static void untangle_on_device(stage *s, float fraction, bool search)
 {
     sup_crowd *c = s->crowd;
-    int32_t coarse = s->view.part.coarse_count, *touched = calloc((size_t)coarse, sizeof *touched);
+    int32_t coarse = s->view.untangle.coarse_count, *touched = calloc((size_t)coarse, sizeof *touched);
     for (int32_t i = 0; i < s->count; i++) {
         sup_gpu_progress progress;
         CHECK_EQ(sup_cuda_copy(&progress, c->state.progress + i, sizeof progress), 0);
@@ -111,8 +111,8 @@ static void untangle_on_device(stage *s, float fraction, bool search)
         for (int32_t v = 0; v < coarse; v++)
             touched[v] = s->fixed[v] ? 0 : -1;
         CHECK_EQ(sup_cuda_copy(s->touched + (size_t)i * (size_t)coarse, touched, (size_t)coarse * sizeof *touched), 0);
-        CHECK_EQ(sup_cuda_copy(c->state.near + (size_t)i * (size_t)s->view.part.coarse_count, s->near,
-                               (size_t)s->view.part.coarse_count),
+        CHECK_EQ(sup_cuda_copy(c->state.near + (size_t)i * (size_t)s->view.untangle.coarse_count, s->near,
+                               (size_t)s->view.untangle.coarse_count),
                  0);
     }
     free(touched);
@@ -171,7 +171,7 @@ static void untangle_poses(const char *scene, double resolution, const char *set
     set_order(2);
     pose_stage(&s, clip, 1.05);
     compare_untangled(&s, "next", 0.9f, true, true);
-    for (int32_t v = 0; v < s.view.part.coarse_count; v += 3)
+    for (int32_t v = 0; v < s.view.untangle.coarse_count; v += 3)
         s.fixed[v] = 1;
     compare_untangled(&s, "partly fixed", 0.9f, true, true);
     set_order(0);
@@ -188,7 +188,7 @@ static void untangle_poses(const char *scene, double resolution, const char *set
     CHECK_OK(sup_crowd_set(s.crowd, -1, "untangle", 1.0, &error), error);
     send_orders(&s);
     pose_stage(&s, clip, 1.1);
-    memset(s.offset, 0, 3 * (size_t)s.view.part.vertex_count * sizeof(float));
+    memset(s.offset, 0, 3 * (size_t)s.view.untangle.vertex_count * sizeof(float));
     compare_untangled(&s, "visible again", 0.9f, true, true);
     close_stage(&s);
 }

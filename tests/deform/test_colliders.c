@@ -24,7 +24,7 @@ static void run(actor *a, int frames)
 
 /* The arm lies on a table that is a tenth of the hand's thickness too high: the flesh gives way, stays above the table
  * and is still; without the table it is as it was. */
-TEST(skin_stays_above_a_table_and_comes_back)
+TEST(skin_stays_above_a_table_and_returns)
 {
     actor a = actor_open(NULL, "arm", 0.5, "");
     float lower[3], upper[3], *kept = malloc((size_t)a.character->vertex_count * 12);
@@ -46,7 +46,7 @@ TEST(skin_stays_above_a_table_and_comes_back)
 }
 
 /* A mesh in the shape of the table's upper edge does what the plane does. */
-TEST(a_box_is_as_good_as_a_plane)
+TEST(a_box_collides_like_a_plane)
 {
     actor a = actor_open(NULL, "arm", 0.5, "");
     float lower[3], upper[3], corners[24];
@@ -106,7 +106,7 @@ TEST(friction_drags_the_skin_along)
 }
 
 /* A sphere that swallows the whole body, or half of it: no burst, no torn skin, and back at rest when it is gone. */
-TEST(a_body_inside_a_collider_does_not_burst)
+TEST(a_body_inside_a_collider_stays_bounded)
 {
     for (int whole = 0; whole < 2; whole++) {
         actor a = actor_open(NULL, "arm", 0.5, "");
@@ -168,9 +168,9 @@ TEST(bad_colliders_are_refused_and_the_old_ones_stay)
     static const float corners[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, bad_corners[12] = {NAN};
     static const int32_t tet[12] = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3}, bad_tet[12] = {0, 1, 4};
     sup_collider good = sup_collider_plane((sup_vec3){0, 0, -100}, (sup_vec3){0, 0, 1}), bad[10];
-    const char *ids[10] = {"collider.plane",    "collider.radius", "collider.radius", "collider.finite",
-                           "collider.transform",    "collider.node",   "collider.mesh",   "collider.triangle",
-                           "collider.friction", "collider.shape"};
+    const char *ids[10] = {"collider.plane",     "collider.radius", "collider.radius", "collider.finite",
+                           "collider.transform", "collider.node",   "collider.mesh",   "collider.triangle",
+                           "collider.friction",  "collider.shape"};
     sup_error error;
     for (int i = 0; i < 10; i++)
         bad[i] = good;

@@ -87,7 +87,7 @@ TEST(strides_and_missing_outputs)
     }
 }
 
-TEST(wrong_calls_and_bad_poses_are_refused_and_change_nothing)
+TEST(invalid_calls_and_poses_are_refused_and_change_nothing)
 {
     enum { COUNT = 40 };
     for (int k = 0; k < 2; k++) {
@@ -239,7 +239,7 @@ TEST(a_step_allocates_nothing)
     }
 }
 
-TEST(live_parameters_can_be_set_and_wrong_ones_not)
+TEST(live_parameters_can_be_set_and_invalid_ones_are_refused)
 {
     skin_fixture f = fixture_random(7, 300, 8, 4, 0);
     fixture_pose(&f, 1, POSE_RIGID);

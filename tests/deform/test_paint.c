@@ -167,7 +167,7 @@ static void check_live_paint(const live_case *c)
     close_stage(&s);
 }
 
-TEST(live_paint_is_paint_at_bind_and_no_push)
+TEST(live_paint_matches_paint_at_bind_and_adds_no_momentum)
 {
     check_live_paint(&position_case);
     check_live_paint(&projective_case);
@@ -191,7 +191,7 @@ static void refuse_damage(const sup_model *model, const char *array, int64_t at,
     free(copy);
 }
 
-TEST(live_paint_wakes_sleeping_flesh)
+TEST(live_paint_wakes_a_sleeping_instance)
 {
     stage s = open_stage(&position_case);
     sup_instance *instance = NULL;

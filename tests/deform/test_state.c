@@ -49,7 +49,7 @@ static void check_refused(sup_instance *instance, const unsigned char *bytes, si
     free(bad);
 }
 
-TEST(a_saved_state_goes_on_in_another_instance_on_threads)
+TEST(a_saved_state_continues_in_another_instance_on_threads)
 {
     sup_error error;
     sup_thread_pool *pool = NULL;

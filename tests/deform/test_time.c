@@ -68,7 +68,7 @@ TEST(skin_is_never_behind_the_skeleton)
     actor_close(&a);
 }
 
-TEST(no_time_changes_nothing_and_much_time_is_caught_up)
+TEST(zero_time_changes_nothing_and_long_pauses_are_caught_up)
 {
     actor a = actor_open(NULL, "arm", 0.25, "");
     start(&a, "bend");
@@ -93,7 +93,7 @@ TEST(no_time_changes_nothing_and_much_time_is_caught_up)
 }
 
 /* A jump of the whole skeleton is a new start; one arm that jumps is not, and does not burst. */
-TEST(jumps)
+TEST(teleports_reset_the_tissue)
 {
     actor a = actor_open(NULL, "arm", 0.25, "");
     sup_affine away = sup_affine_identity();
@@ -116,7 +116,7 @@ TEST(jumps)
 }
 
 /* Joints that tremble by a thousandth of the size: the skin trembles no more than four times as much. */
-TEST(noise_is_not_blown_up)
+TEST(noise_is_not_amplified)
 {
     actor a = actor_open(NULL, "arm", 0.25, "");
     sup_random random = {7};
@@ -134,9 +134,9 @@ TEST(noise_is_not_blown_up)
 }
 
 /* The same motion far away is the same, as well as floats can say it there: both the pose that comes in and the skin
- * that goes out are rounded to `step`, and bones of two joints turn with that. A walk out there changes the simulation's
- * origin without a trace. With contact that rounding decides which pairs touch, so that single vertices may go further: up
- * to `loose`, in sizes. */
+ * that goes out are rounded to `step`, and bones of two joints turn with that. A walk out there changes the
+ * simulation's origin without a trace. With contact that rounding decides which pairs touch, so that single vertices
+ * may go further: up to `loose`, in sizes. */
 static void walk_far_away(const char *settings, double loose)
 {
     for (double far = 1e2; far < 2e3; far *= 10.0) {

@@ -42,7 +42,7 @@ static layered_tissue open_tissue(double inner_stiffness, double bare_from)
     CHECK(base != NULL && share != NULL && joint != NULL);
     for (int32_t v = 0; v < s->coarse_count; v++) {
         sup_vec3d at = sup_tissue_point(f.tissue->skin, v);
-        sup_v3_store(base + 3 * (size_t)v, sup_v3_lerp(at, sup_foot_point(f.skeleton, f.tissue->feet[v]), 0.6));
+        sup_v3_store(base + 3 * (size_t)v, sup_v3_lerp(at, sup_foot_position(f.skeleton, f.tissue->foot_points[v]), 0.6));
         share[v] = at.x > bare_from ? 0.0f : 0.4f;
         joint[v] = v % 3 == 0 ? -1 : s->influence_joint[s->influence_first[v]];
     }
@@ -89,7 +89,7 @@ TEST(layers_fill_the_prisms)
     for (int32_t v = 0; v < n; v++) {
         double whole = sup_v3_distance(sup_tissue_point(t->skin, v), sup_tissue_point(t->base, v));
         double outer = sup_v3_distance(sup_tissue_point(t->skin, v), sup_tissue_point(t->middle, v));
-        bool given = f.layers.share[v] > 0.0f;
+        bool given = f.layers.fraction[v] > 0.0f;
         CHECK_NEAR(outer, (given ? 0.4 : 0.5) * whole, 1e-6 * whole);
         held += t->base_class[v] == SUP_BASE_JOINT;
         free_given += given && t->base_class[v] == SUP_BASE_FREE;

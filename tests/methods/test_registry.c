@@ -2,6 +2,9 @@
 #include "bind/model.h"
 #include "test.h"
 
+#include <stdio.h>
+#include <string.h>
+
 TEST(projective_is_the_default_and_names_are_found)
 {
     CHECK(sup_method_count() >= 2);
@@ -22,5 +25,23 @@ TEST(every_method_is_complete)
             CHECK(param->name != NULL && param->unit != NULL && param->help[0] != 0);
             CHECK_EQ(sup_param_check(param, param->default_value, NULL), SUP_OK);
         }
+    }
+}
+
+/* The header names the methods with a device implementation: it must agree with the method table. */
+TEST(device_header_lists_the_supported_methods)
+{
+    static char text[16384];
+    FILE *file = fopen(SUPPLE_SOURCE_DIR "/include/supple/device.h", "r");
+    CHECK(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    char *list = strstr(text, "Supported methods"), *end = list != NULL ? strstr(list, "sup_crowd_create") : NULL;
+    CHECK(end != NULL);
+    *end = '\0';
+    for (int32_t i = 0; i < sup_method_count(); i++) {
+        const sup_method *method = sup_method_at(i);
+        CHECK_MSG((strstr(list, method->name) != NULL) == (method->device != SUP_METHOD_DEVICE_NONE), "%s",
+                  method->name);
     }
 }

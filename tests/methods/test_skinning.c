@@ -51,7 +51,9 @@ static sup_result step_lanes(const method_case *c, const sup_model *model, const
                              skin_result result, int32_t lanes)
 {
     sup_context context = sup_context_resolve(NULL);
-    size_t size = c->method->state_size(model, &context);
+    sup_layout layout;
+    CHECK_EQ(sup_method_layout(c->method, model, &context, &layout), SUP_OK);
+    size_t size = layout.size;
     void *state = sup_alloc_zero(&context.allocator, size);
     double values[SUP_SKIN_PARAM_COUNT] = {rigid};
     sup_step_input input = {.context = &context, .model = model, .values = values, .pose = pose};

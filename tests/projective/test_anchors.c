@@ -109,7 +109,7 @@ static fixture tube(void)
     return f;
 }
 
-TEST(the_rest_pose_stays_as_it_is)
+TEST(the_rest_pose_is_exact)
 {
     const char *const names[] = {"scene:human", "scene:elephant", "scene:hand"};
     for (int n = 0; n < SUP_COUNT(names); n++) {
@@ -182,7 +182,7 @@ static void check_turns(bool whole)
     unhang(&h);
 }
 
-TEST(spheres_turn_by_half_and_bones_by_all)
+TEST(spheres_rotate_by_half_and_bones_fully)
 {
     check_turns(false);
     check_turns(true);
@@ -240,7 +240,8 @@ TEST(sliding_bases_stay_on_the_skeleton_and_stretch_and_compress)
         CHECK_NEAR(sup_v3_distance(q, on), p->radius, 1e-5);
     }
     CHECK(moved > 0.1);
-    /* Bent towards +y: the skeleton's surface stretches on the other side, where sticking stretches none of the sphere. */
+    /* Bent towards +y: the skeleton's surface stretches on the other side, where sticking stretches none of the
+     * sphere. */
     double outer = stretch_on_sphere(&sliding, -1.0), inner = stretch_on_sphere(&sliding, 1.0);
     CHECK_MSG(outer > 1.05 && inner < 0.95, "outside %g, inside %g", outer, inner);
     CHECK_NEAR(stretch_on_sphere(&sticking, -1.0), 1.0, 1e-5);
@@ -270,7 +271,7 @@ TEST(bones_stretch_between_their_joints)
     unhang(&h);
 }
 
-TEST(twisting_bones_share_the_twist_out)
+TEST(twisting_bones_distribute_the_twist)
 {
     bool twisting[3] = {true, false, false};
     sup_anchors_def def = {.twisting_joints = twisting};
@@ -298,7 +299,7 @@ TEST(twisting_bones_share_the_twist_out)
     unhang(&h);
 }
 
-TEST(scaled_characters_scale_and_mad_matrices_do_no_harm)
+TEST(scaled_characters_scale_and_degenerate_matrices_stay_finite)
 {
     hung h = hang(fixture_tissue("scene:hand", 0.3, NULL), NULL);
     double size = (double)h.f.rig->size;
@@ -326,7 +327,7 @@ TEST(scaled_characters_scale_and_mad_matrices_do_no_harm)
     unhang(&h);
 }
 
-TEST(spheres_with_several_children_take_the_mean)
+TEST(spheres_with_several_children_use_the_mean_rotation)
 {
     sup_anchors_def stick = {.stick = true};
     hung h = hang(fixture_tissue("scene:tbone", 0.5, NULL), &stick);
@@ -364,11 +365,12 @@ TEST(damaged_anchors_are_refused)
     static const struct {
         const char *name;
         int at, value;
-    } damage[] = {{"anchor.segment_joint", 0, 99},      {"anchor.segment_joint", 1, -2}, {"anchor.sphere_joint", 1, -1},
-                  {"anchor.sphere_first", 1, 9999},     {"anchor.sphere_first", 0, 1},   {"anchor.sphere_segments", 2, -1},
-                  {"anchor.rigid_first", 3, 1 << 29}, {"anchor.rigid_out", 3, -1},   {"anchor.ring_frame", 0, 500},
-                  {"anchor.slide_index", 2, 100000},  {"anchor.slide_index", 4, -1}, {"anchor.slide_index", 5, 1 << 30},
-                  {"anchor.joint_count", 0, 1},       {"anchor.anchor_vertex", 3, 0}};
+    } damage[] = {
+        {"anchor.segment_joint", 0, 99},    {"anchor.segment_joint", 1, -2}, {"anchor.sphere_joint", 1, -1},
+        {"anchor.sphere_first", 1, 9999},   {"anchor.sphere_first", 0, 1},   {"anchor.sphere_segments", 2, -1},
+        {"anchor.rigid_first", 3, 1 << 29}, {"anchor.rigid_out", 3, -1},     {"anchor.ring_frame", 0, 500},
+        {"anchor.slide_index", 2, 100000},  {"anchor.slide_index", 4, -1},   {"anchor.slide_index", 5, 1 << 30},
+        {"anchor.joint_count", 0, 1},       {"anchor.anchor_vertex", 3, 0}};
     for (int i = 0; i < SUP_COUNT(damage); i++) {
         int32_t *array = array_of(h.model, damage[i].name, SUP_ARRAY_INT32), old = array[damage[i].at];
         sup_anchors view;

@@ -11,7 +11,8 @@ typedef struct sheets {
     int32_t triangle_count;
 } sheets;
 
-/* Two sheets half an edge apart and one far above. The second goes with joint 1 from x = 10 on, all else with joint 0. */
+/* Two sheets half an edge apart and one far above. The second goes with joint 1 from x = 10 on, all else with joint
+ * 0. */
 static void make_sheets(sheets *m)
 {
     static const float height[SHEETS] = {0.0f, 0.5f, 9.0f};
@@ -48,7 +49,7 @@ static sup_simulated_surface surface_of(sheets *m)
 }
 
 /* The far sheet, and a sheet of its own that rides above it: skin below what goes with one joint is carried. */
-TEST(skin_below_an_eye_is_carried)
+TEST(skin_below_an_eye_follows_linear_blending)
 {
     enum { RIDERS = 3 };
     sheets *m = calloc(1, sizeof *m);
@@ -94,7 +95,7 @@ TEST(skin_below_an_eye_is_carried)
     free(m);
 }
 
-TEST(close_skin_of_one_joint_is_carried)
+TEST(close_skin_of_one_joint_follows_linear_blending)
 {
     sheets *m = calloc(1, sizeof *m);
     float share[COUNT];

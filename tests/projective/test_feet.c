@@ -19,7 +19,7 @@ static double *slow_distances(const sup_volumetric_skeleton *s)
     return d;
 }
 
-TEST(distances_along_the_bones_agree_with_trying_all_ways)
+TEST(path_lengths_along_the_bones_match_brute_force)
 {
     const char *const names[] = {"scene:human", "scene:hand", "scene:elephant"};
     for (int i = 0; i < SUP_COUNT(names); i++) {
@@ -32,7 +32,7 @@ TEST(distances_along_the_bones_agree_with_trying_all_ways)
         size_t n = (size_t)f.skeleton->node_count;
         for (size_t a = 0; a < n; a++)
             for (size_t b = 0; b < n; b++)
-                CHECK_NEAR(sup_skeleton_node_distance(&tree, (int32_t)a, (int32_t)b), slow[a * n + b], 1e-12);
+                CHECK_NEAR(sup_skeleton_node_path_length(&tree, (int32_t)a, (int32_t)b), slow[a * n + b], 1e-12);
         free(slow);
         sup_skeleton_tree_destroy(&tree);
         fixture_destroy(&f);
@@ -46,7 +46,7 @@ typedef struct feet_case {
     sup_adjacency adjacency;
     sup_skeleton_tree tree;
     int32_t *first, *neighbours; /* edges of the skin */
-    sup_foot *before;            /* nearest, by sight: no influences */
+    sup_foot_point *before;      /* nearest, by sight: no influences */
 } feet_case;
 
 static feet_case open_case(const char *name, double resolution)
@@ -71,7 +71,7 @@ static feet_case open_case(const char *name, double resolution)
     sup_bvh bvh;
     CHECK_OK(sup_bvh_create(NULL, c.positions, t->triangle_count, t->triangles, &bvh, &error), error);
     c.before = malloc((size_t)t->skin_count * sizeof *c.before);
-    sup_feet_nearest(NULL, &c.skin, &bvh, c.f.skeleton, c.before);
+    sup_foot_points_nearest(NULL, &c.skin, &bvh, c.f.skeleton, c.before);
     sup_bvh_free(&bvh);
     return c;
 }
@@ -87,7 +87,7 @@ static void close_case(feet_case *c)
     fixture_destroy(&c->f);
 }
 
-static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot foot)
+static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot_point foot)
 {
     const sup_bone_segment *p = &s->segments[foot.segment];
     double length = sup_segment_length(p);
@@ -95,8 +95,9 @@ static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot foot)
            (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
-/* What smoothing makes small around one vertex, as the head of foot_points.c has it, with distances of the slow kind. */
-static double energy_at(const feet_case *c, const sup_foot *feet, int32_t v, sup_foot at, double smoothing)
+/* What smoothing makes small around one vertex, as the head of foot_points.c has it, with distances of the slow
+ * kind. */
+static double energy_at(const feet_case *c, const sup_foot_point *feet, int32_t v, sup_foot_point at, double smoothing)
 {
     const int32_t *first = c->first, *neighbours = c->neighbours;
     int32_t count = 0;
@@ -104,24 +105,24 @@ static double energy_at(const feet_case *c, const sup_foot *feet, int32_t v, sup
     double sum = 0.0, energy = 0.0;
     for (int32_t k = first[v]; k < first[v + 1]; k++, count++) {
         double w = 1.0 / sup_v3_distance(x, sup_v3_load(c->positions + 3 * (size_t)neighbours[k]));
-        double d = sup_skeleton_foot_distance(&c->tree, at, feet[neighbours[k]]);
+        double d = sup_skeleton_path_length(&c->tree, at, feet[neighbours[k]]);
         sum += w;
         energy += w * d * d;
     }
-    double reach = smoothing * sup_v3_distance(x, sup_foot_point(c->f.skeleton, c->before[v])), edge = count / sum;
-    double d = sup_skeleton_foot_distance(&c->tree, at, c->before[v]);
+    double reach = smoothing * sup_v3_distance(x, sup_foot_position(c->f.skeleton, c->before[v])), edge = count / sum;
+    double d = sup_skeleton_path_length(&c->tree, at, c->before[v]);
     energy += sum * edge / reach * edge / reach * d * d;
     return energy;
 }
 
-TEST(smoothed_feet_are_where_nothing_pulls_them)
+TEST(smoothed_foot_points_are_at_the_minimum)
 {
     feet_case c = open_case("scene:tbone", 0.15);
-    sup_foot *feet = malloc((size_t)c.skin.vertex_count * sizeof *feet);
+    sup_foot_point *feet = malloc((size_t)c.skin.vertex_count * sizeof *feet);
     memcpy(feet, c.before, (size_t)c.skin.vertex_count * sizeof *feet);
     sup_error error;
-    sup_feet_report report;
-    CHECK_OK(sup_feet_smooth(NULL, &c.skin, &c.adjacency, c.f.skeleton, 1.5, feet, &report, &error), error);
+    sup_foot_points_report report;
+    CHECK_OK(sup_foot_points_smooth(NULL, &c.skin, &c.adjacency, c.f.skeleton, 1.5, feet, &report, &error), error);
     CHECK(report.last_step <= 3e-6 && report.sweeps > 3);
     int32_t pinned = 0, changed = 0;
     for (int32_t v = 0; v < c.skin.vertex_count; v++) {
@@ -137,7 +138,7 @@ TEST(smoothed_feet_are_where_nothing_pulls_them)
         double now = energy_at(&c, feet, v, feet[v], 1.5);
         for (int32_t p = 0; p < c.f.skeleton->segment_count; p++)
             for (int k = 0; k <= 20; k++) { /* anywhere on the tree is worse, up to where the sweeps ended */
-                double other = energy_at(&c, feet, v, (sup_foot){p, k / 20.0}, 1.5);
+                double other = energy_at(&c, feet, v, (sup_foot_point){p, k / 20.0}, 1.5);
                 CHECK_MSG(other >= now * (1.0 - 1e-3) - 1e-9, "vertex %d: %g against %g", v, other, now);
             }
     }
@@ -147,14 +148,15 @@ TEST(smoothed_feet_are_where_nothing_pulls_them)
     close_case(&c);
 }
 
-TEST(feet_along_a_straight_tube_keep_their_order)
+TEST(foot_points_along_a_straight_tube_keep_their_order)
 {
     fixture f = fixture_tissue("fps/cylinder/cylinder.ini", 1, NULL);
     const sup_tissue *t = f.tissue;
     for (int32_t k = 0; k < 3 * t->triangle_count; k++) {
         int32_t v = t->triangles[k], w = t->triangles[k % 3 == 2 ? k - 2 : k + 1];
         double dx = t->skin[3 * w] - t->skin[3 * v];
-        double ds = sup_foot_point(f.skeleton, t->feet[w]).x - sup_foot_point(f.skeleton, t->feet[v]).x;
+        double ds =
+            sup_foot_position(f.skeleton, t->foot_points[w]).x - sup_foot_position(f.skeleton, t->foot_points[v]).x;
         double edge = sup_v3_distance(sup_tissue_point(t->skin, v), sup_tissue_point(t->skin, w));
         /* An edge across the tube may lean a little: its weights know nothing of the axis. */
         if (dx > 0.25 * edge) CHECK_MSG(ds >= -1e-9, "%d to %d: skin %g, foot %g", v, w, dx, ds);
@@ -162,7 +164,7 @@ TEST(feet_along_a_straight_tube_keep_their_order)
     fixture_destroy(&f);
 }
 
-TEST(feet_do_not_depend_on_the_density_of_the_mesh)
+TEST(foot_points_do_not_depend_on_the_density_of_the_mesh)
 {
     const double resolutions[] = {0.3, 1.2};
     fixture f[2];
@@ -177,8 +179,8 @@ TEST(feet_do_not_depend_on_the_density_of_the_mesh)
             double d = sup_v3_distance(x, sup_tissue_point(f[1].tissue->skin, w));
             if (d < best) best = d, nearest = w;
         }
-        sup_vec3d a = sup_foot_point(f[0].skeleton, f[0].tissue->feet[v]);
-        sup_vec3d b = sup_foot_point(f[1].skeleton, f[1].tissue->feet[nearest]);
+        sup_vec3d a = sup_foot_position(f[0].skeleton, f[0].tissue->foot_points[v]);
+        sup_vec3d b = sup_foot_position(f[1].skeleton, f[1].tissue->foot_points[nearest]);
         sum += fmax(sup_v3_distance(a, b) - best, 0.0); /* the nearest vertex is not at the same place */
         thickness += sup_v3_distance(x, a);
     }
@@ -187,13 +189,13 @@ TEST(feet_do_not_depend_on_the_density_of_the_mesh)
     fixture_destroy(&f[1]);
 }
 
-TEST(no_foot_is_on_another_limb)
+TEST(no_foot_point_is_on_another_limb)
 {
     fixture f = fixture_tissue("scene:human", 0.5, NULL);
     const sup_tissue *t = f.tissue;
     for (int32_t v = 0; v < t->skin_count; v++) {
         double x = t->skin[3 * v], y = t->skin[3 * v + 1];
-        sup_vec3d foot = sup_foot_point(f.skeleton, t->feet[v]);
+        sup_vec3d foot = sup_foot_position(f.skeleton, t->foot_points[v]);
         if (fabs(x) > 0.35) CHECK(foot.x * x > 0.0 && fabs(foot.x) > 0.3 && foot.y > 0.85); /* forearms and hands */
         if (y < 0.8 && fabs(x) < 0.3 && x != 0.0) CHECK(foot.x * x > 0.0 && foot.y < 0.95); /* legs */
     }

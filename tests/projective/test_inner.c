@@ -63,7 +63,7 @@ static double tet_volume(const sup_inner *inner, int32_t t)
            6.0;
 }
 
-TEST(flesh_lies_between_skin_and_bones)
+TEST(tissue_lies_between_skin_and_bones)
 {
     actor a = open_arm((painted_map){-1, 0.0f});
     sup_inner here = look(&a, 0.0f), there = look(&a, 100.0f);
@@ -102,7 +102,7 @@ TEST(flesh_lies_between_skin_and_bones)
     actor_close(&a);
 }
 
-TEST(painted_radii_are_radii)
+TEST(painted_radii_scale_the_bones)
 {
     painted_map paints[3] = {
         {-1, 0.0f}, {SUP_PROJECTIVE_MAP_BONE_RADIUS, 0.5f}, {SUP_PROJECTIVE_MAP_JOINT_RADIUS, 0.5f}};
@@ -131,7 +131,7 @@ TEST(painted_radii_are_radii)
     }
 }
 
-TEST(methods_without_flesh_say_so)
+TEST(methods_without_inner_geometry_refuse_the_query)
 {
     actor a = open_arm((painted_map){-1, 0.0f});
     sup_inner inner = {0};

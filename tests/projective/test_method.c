@@ -38,7 +38,7 @@ TEST(rigid_motion_moves_rigidly)
 }
 
 /* The same motion shown at 30, 60 and 97 frames a second is at the same place at the end: flesh has its own clock. */
-TEST(flesh_does_not_know_the_frame_rate)
+TEST(tissue_motion_does_not_depend_on_the_frame_rate)
 {
     const double rates[] = {60.0, 30.0, 97.0};
     float *first = NULL;
@@ -74,7 +74,7 @@ TEST(same_bits_for_any_number_of_threads)
     CHECK(hash[0] == hash[1] && hash[0] == hash[2]);
 }
 
-TEST(teleports_and_pauses_do_no_harm)
+TEST(teleports_and_pauses_are_handled)
 {
     actor a = actor_open(actor_scene("arm", 0.5), "", 1);
     sup_transform far = sup_transform_identity();
@@ -248,7 +248,7 @@ static double ticks(void)
 }
 
 /* Steps of the solver beside plain ones from the same states: below them with the default volume, and told apart. */
-TEST(the_solver_is_compared_with_plain_iterations)
+TEST(the_solver_is_not_worse_than_unaccelerated_iterations)
 {
     const sup_method *method = sup_method_find("projective");
     sup_character *character = actor_scene("arm", 0.3);
@@ -259,8 +259,8 @@ TEST(the_solver_is_compared_with_plain_iterations)
     sup_method_defaults(method, values);
     CHECK_OK(sup_rig_create(NULL, character, NULL, &rig, &error), error);
     sup_compare_input input = {
-        .rig = rig, .values = values, .clip = &character->clips[0], .most_steps = 12, .milliseconds = ticks};
-    CHECK_OK(method->compare(&input, &f, &error), error);
+        .rig = rig, .values = values, .clip = &character->clips[0], .max_steps = 12, .milliseconds = ticks};
+    CHECK_OK(method->inspection->compare(&input, &f, &error), error);
     CHECK_EQ(f.steps, 12);
     CHECK_EQ(f.at_or_below, 12);
     CHECK(f.worst <= 0.0 && f.within_rounding == 12);

@@ -12,7 +12,8 @@ static void check_tree(const sup_volumetric_skeleton *s)
         CHECK(sup_segment_length(segment) > 0.0 && segment->radius > 0.0);
         CHECK(sup_v3_distance(segment->from, s->nodes[segment->node_from].position) == 0.0);
         CHECK(sup_v3_distance(segment->to, s->nodes[segment->node_to].position) == 0.0);
-        int32_t ends[2] = {segment->node_from, segment->node_to}, spheres[2] = {segment->sphere_from, segment->sphere_to};
+        int32_t ends[2] = {segment->node_from, segment->node_to},
+                spheres[2] = {segment->sphere_from, segment->sphere_to};
         for (int end = 0; end < 2; end++) {
             int32_t degree = s->node_first[ends[end] + 1] - s->node_first[ends[end]], found = 0;
             CHECK((spheres[end] < 0) == (degree == 1));
@@ -58,7 +59,7 @@ static tube_def tube_of(const tube_joint *joints, int32_t count)
     return (tube_def){.length = 12, .radius = 1, .rings = 49, .sides = 24, .joints = joints, .joint_count = count};
 }
 
-TEST(radii_are_three_quarters_of_the_way_to_the_skin)
+TEST(radii_are_three_quarters_of_the_distance_to_the_skin)
 {
     tube_def d = tube_of(straight, 3);
     fixture f = fixture_tube(&d);
@@ -77,7 +78,8 @@ TEST(radii_are_three_quarters_of_the_way_to_the_skin)
     CHECK_NEAR(f.skeleton->segments[0].radius, 0.2, 0);
     CHECK_NEAR(f.skeleton->segments[1].radius, 0.75 * inner, 1e-5);
     CHECK_NEAR(f.skeleton->spheres[0].radius, 0.5, 0);
-    CHECK(!f.skeleton->segments[0].is_virtual && f.skeleton->segments[1].is_virtual && !f.skeleton->spheres[0].is_virtual);
+    CHECK(!f.skeleton->segments[0].is_virtual && f.skeleton->segments[1].is_virtual &&
+          !f.skeleton->spheres[0].is_virtual);
     for (int32_t v = 0; v < f.tissue->skin_count; v++) /* nothing hangs on a virtual bone */
         CHECK(f.tissue->base_class[v] != SUP_BASE_BONE || f.tissue->base_owner[v] == 0);
     CHECK(f.report.free_bases > 300);
@@ -99,7 +101,7 @@ TEST(too_large_radii_are_fitted_in_any_order)
     fixture_destroy(&f);
 }
 
-TEST(one_place_near_the_skin_does_not_make_a_bone_a_hair)
+TEST(one_point_near_the_skin_does_not_make_a_bone_thin)
 {
     /* The bone leaves the skin at its end. */
     const tube_joint out[] = {
@@ -116,7 +118,7 @@ TEST(one_place_near_the_skin_does_not_make_a_bone_a_hair)
     fixture_destroy(&f);
 }
 
-TEST(helpers_outside_and_joints_in_one_place_make_no_segments)
+TEST(helpers_outside_and_coincident_joints_make_no_segments)
 {
     const tube_joint joints[] = {{"ground", -1, 6, -9, 0, false}, {"a", 0, 2, 0, 0, true},
                                  {"twin", 1, 2, 0, 0, true},      {"b", 2, 6, 0, 0, true},
@@ -174,7 +176,8 @@ TEST(separate_skeletons_in_one_skin_are_joined_by_virtual_segments)
         const sup_bone_segment *segment = &f.skeleton->segments[p];
         if (!segment->is_virtual) continue;
         joins++;
-        CHECK(fmax(segment->from.x, segment->to.x) == 7.0 && fmin(segment->from.x, segment->to.x) > 4.5); /* b's tail to c */
+        CHECK(fmax(segment->from.x, segment->to.x) == 7.0 &&
+              fmin(segment->from.x, segment->to.x) > 4.5); /* b's tail to c */
     }
     CHECK_EQ(joins, 1);
     fixture_destroy(&f);

@@ -91,7 +91,7 @@ TEST(surface_is_denser_at_joints)
 }
 
 /* A skin of twenty times what is simulated: back at rest where it was, to what the solver rests at. */
-TEST(surface_of_two_steps_shows_the_rest_pose)
+TEST(a_surface_of_two_steps_reproduces_the_rest_pose)
 {
     fixture f = fixture_rig("scene:cylinder", 3.0);
     const sup_method *method = sup_method_find("projective");

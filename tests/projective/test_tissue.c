@@ -29,7 +29,7 @@ static double outside_cone(sup_vec3d p, sup_vec3d a, sup_vec3d b, double r0, dou
     return sup_v3_distance(p, sup_v3_lerp(a, b, t)) - (r0 + t * (r1 - r0));
 }
 
-TEST(lines_meet_spheres_and_cones_where_small_steps_find_them)
+TEST(line_hits_on_spheres_and_cones_match_ray_marching)
 {
     sup_random random = {7};
     int hits = 0;
@@ -83,7 +83,7 @@ static double distance_to_primitive(const sup_volumetric_skeleton *s, const sup_
     return best;
 }
 
-TEST(every_base_lies_on_its_primitive_or_says_that_it_does_not)
+TEST(every_base_lies_on_its_primitive_or_is_flagged)
 {
     const char *const names[] = {"scene:human", "scene:elephant", "scene:hand", "fps/male/male.ini",
                                  "fps/tbone/tbone.ini"};
@@ -95,7 +95,8 @@ TEST(every_base_lies_on_its_primitive_or_says_that_it_does_not)
                 CHECK_MSG(distance_to_primitive(f.skeleton, f.tissue, v) <= 1e-9 * (double)f.rig->size, "%s: vertex %d",
                           names[i], v);
             off += f.tissue->base_off[v];
-            sup_vec3d x = sup_tissue_point(f.tissue->skin, v), foot = sup_foot_point(f.skeleton, f.tissue->feet[v]);
+            sup_vec3d x = sup_tissue_point(f.tissue->skin, v),
+                      foot = sup_foot_position(f.skeleton, f.tissue->foot_points[v]);
             double whole = sup_v3_distance(x, foot);
             CHECK(sup_v3_distance(x, sup_tissue_point(f.tissue->base, v)) >= 0.0999 * whole);
         }
@@ -192,17 +193,17 @@ TEST(adjacent_prisms_have_the_same_diagonal)
     fixture_destroy(&f);
 }
 
-TEST(repair_leaves_no_flat_tet_and_turns_none_over)
+TEST(repair_leaves_no_flat_tet_and_inverts_none)
 {
     const char *const names[] = {"scene:human", "scene:elephant", "scene:arm", "khronos_CesiumMan.glb"};
     for (int i = 0; i < SUP_COUNT(names); i++) {
         char path[64];
         snprintf(path, sizeof path, "%s%s", i == 3 ? "gltf/" : "", names[i]);
-        sup_tissue_def none = {.flattest = 1e-300};
+        sup_tissue_def none = {.min_volume_ratio = 1e-300};
         fixture a = fixture_tissue(path, 0.6, &none), b = fixture_tissue(path, 0.6, NULL);
         CHECK_EQ(a.report.moved, 0);
         CHECK_EQ(b.report.flat, 0);
-        CHECK(b.report.smallest >= 0.00999);
+        CHECK(b.report.min_ratio >= 0.00999);
         CHECK_EQ(a.tissue->triangle_count, b.tissue->triangle_count);
         int32_t flat = 0;
         for (int32_t p = 0; p < a.tissue->triangle_count; p++) {
@@ -250,7 +251,7 @@ TEST(open_and_dirty_meshes_have_tissue)
     }
 }
 
-TEST(tissue_grows_with_the_unit)
+TEST(tissue_scales_with_the_unit)
 {
     const double scales[] = {1.0 / 64, 1, 128}; /* powers of two: no rounding, so no tolerance */
     fixture f[3];
@@ -287,7 +288,7 @@ TEST(threads_do_not_change_a_bit)
 }
 
 /* A given skin: the rig's own, as a caller that decimates would pass it. */
-TEST(a_given_skin_is_used_and_checked)
+TEST(an_input_skin_is_used_and_checked)
 {
     fixture f = fixture_tissue("scene:tbone", 0.3, NULL);
     const sup_rig *r = f.rig;
@@ -304,8 +305,8 @@ TEST(a_given_skin_is_used_and_checked)
     CHECK_EQ(t->skin_count, f.tissue->skin_count);
     double most = 0.0; /* feet by sight instead of by weights: nearly the same here */
     for (int32_t i = 0; i < t->skin_count; i++)
-        most =
-            fmax(most, sup_v3_distance(sup_foot_point(s, t->feet[i]), sup_foot_point(f.skeleton, f.tissue->feet[i])));
+        most = fmax(most, sup_v3_distance(sup_foot_position(s, t->foot_points[i]),
+                                          sup_foot_position(f.skeleton, f.tissue->foot_points[i])));
     CHECK_MSG(most < 0.1 * (double)r->size, "%g", most);
     sup_tissue_destroy(t);
     sup_skeleton_destroy(s);
@@ -360,8 +361,8 @@ static const char *const others[] = {"fps/cylinder/cylinder.ini",
 
 TEST(every_character_has_tissue_or_is_refused_by_name)
 {
-    printf("%-34s %6s %6s %6s %5s %5s %6s %6s %8s %6s\n", "tissue of", "skin", "bone", "sphere", "free", "moved", "flat",
-           "folded", "smallest", "usual");
+    printf("%-34s %6s %6s %6s %5s %5s %6s %6s %8s %6s\n", "tissue of", "skin", "bone", "sphere", "free", "moved",
+           "flat", "folded", "smallest", "usual");
     for (int i = 0; i < TEST_CHARACTERS + SUP_COUNT(others); i++) {
         const char *name = i < TEST_CHARACTERS ? test_characters[i] : others[i - TEST_CHARACTERS];
         fixture f = fixture_rig(name, 0.5); /* of the built-in ones */
@@ -374,11 +375,11 @@ TEST(every_character_has_tissue_or_is_refused_by_name)
             const sup_tissue_report *r = &f.report;
             int32_t tets = 3 * f.tissue->triangle_count;
             printf("%-34s %6d %6d %6d %5d %5d %6d %6d %8.3f %6.3f\n", name, f.tissue->skin_count, r->on_bone,
-                   r->on_sphere, r->free_bases, r->moved, r->flat, r->inverted, r->smallest, r->usual);
+                   r->on_sphere, r->free_bases, r->moved, r->flat, r->inverted, r->min_ratio, r->median_ratio);
             CHECK(finite_tissue(f.tissue));
             CHECK_EQ(r->on_bone + r->on_sphere + r->free_bases, f.tissue->skin_count);
             CHECK_MSG(r->flat <= tets / 100, "%s: %d flat", name, r->flat);
-            CHECK(r->smallest >= 0.00999);
+            CHECK(r->min_ratio >= 0.00999);
         }
         fixture_destroy(&f);
     }

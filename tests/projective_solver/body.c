@@ -65,7 +65,7 @@ static void make_bones(body *b, const double chain[TUBE_BONES + 1])
     sup_arena arena = sup_arena_create(&context.allocator);
     sup_volumetric_skeleton *s = sup_arena_alloc(&arena, 1, sizeof *s);
     sup_bone_segment *segments = sup_arena_alloc(&arena, TUBE_BONES, sizeof *segments);
-    b->tissue.feet = grab((size_t)b->tissue.skin_count, sizeof *b->tissue.feet);
+    b->tissue.foot_points = grab((size_t)b->tissue.skin_count, sizeof *b->tissue.foot_points);
     if (s == NULL || segments == NULL) abort();
     for (int32_t k = 0; k < TUBE_BONES; k++)
         segments[k] = (sup_bone_segment){.joint = k,
@@ -75,7 +75,7 @@ static void make_bones(body *b, const double chain[TUBE_BONES + 1])
                                          .from = sup_v3(chain[k], 0.0, 0.0),
                                          .to = sup_v3(chain[k + 1], 0.0, 0.0)};
     for (int32_t v = 0; v < b->tissue.skin_count; v++) {
-        sup_foot *foot = &b->tissue.feet[v];
+        sup_foot_point *foot = &b->tissue.foot_points[v];
         double x = nearest_on_bones(chain, at(b->tissue.skin, v), &foot->segment).x;
         foot->parameter = (x - chain[foot->segment]) / (chain[foot->segment + 1] - chain[foot->segment]);
     }
@@ -171,7 +171,7 @@ void body_free(body *b)
     sup_clip_destroy(b->clip);
     if (b->owned == NULL) {
         free(b->tissue.skin), free(b->tissue.base), free(b->tissue.triangles), free(b->tissue.tets);
-        free(b->tissue.base_class), free(b->tissue.tet_volume), free(b->tissue.feet);
+        free(b->tissue.base_class), free(b->tissue.tet_volume), free(b->tissue.foot_points);
     }
     sup_tissue_destroy(b->owned);
     sup_skeleton_destroy(b->skeleton);

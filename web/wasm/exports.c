@@ -226,8 +226,8 @@ const char *SUP_WEB(sup_web_param_choice)(int32_t method, int32_t param, int32_t
 /* Bit 0: sup_web_actor_inner is available; bit 1: sup_web_actor_field is available. */
 int32_t SUP_WEB(sup_web_method_features)(int32_t method)
 {
-    const sup_method *m = sup_method_at(method);
-    return (m->inner != NULL ? 1 : 0) | (m->field != NULL ? 2 : 0);
+    const sup_method_inspection *m = sup_method_at(method)->inspection;
+    return m != NULL ? (m->inner != NULL ? 1 : 0) | (m->field != NULL ? 2 : 0) : 0;
 }
 
 int32_t SUP_WEB(sup_web_method_map_count)(int32_t method)

@@ -1,12 +1,12 @@
-/* anatomy.h - projective skinning of a body with bones, muscles and fat: two layers of flesh on real bones.
+/* anatomy.h - projective skinning of a body with bones, muscles and fat: two layers of tissue on bone surfaces.
  *
  * Based on: [komaritzan2022] section 4.3.3. Skin, muscle and bone surface of one triangulation (sup_character's
- * muscle_positions and bone_positions) take the place of the skin and its copy on spheres and cylinders: prisms from skin
- * to muscle are fat, those from muscle to bone are muscle, three times as stiff. The bone surface is held by joints where
- * character.bone_attachments says so, and free elsewhere: near joints and in the abdomen it stretches and slides.
+ * muscle_positions and bone_positions) replace the skin and its copy on spheres and cylinders: prisms from skin to
+ * muscle are fat, those from muscle to bone are muscle, three times as stiff. The bone surface is attached to the
+ * joints of character.bone_attachments, and free elsewhere: near joints and in the abdomen it stretches and slides.
  *
- * All stages of the step, contact, upsampling, saving and parameters are those of method "projective". Where a
- * vertex has no surfaces under it (head, hands, toes) it has that method's flesh on that method's bones. */
+ * All stages of the step, contact, upsampling, saving and parameters are those of method "projective". Where a vertex
+ * has no surfaces under it (head, hands, toes) its tissue and bones are those of method "projective". */
 #ifndef SUP_METHODS_ANATOMY_ANATOMY_H
 #define SUP_METHODS_ANATOMY_ANATOMY_H
 

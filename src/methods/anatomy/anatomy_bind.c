@@ -1,19 +1,19 @@
-/* anatomy_bind.c - the surfaces under the simulated skin, from those of the character.
+/* anatomy_bind.c - surfaces under the simulated skin, from those of the character.
  *
- * Deviations from [komaritzan2022] section 4.3.3: the muscle surface is put onto the line from skin to bone, as the
- * template has it, where it takes at least a tenth of it to either side; and which joint holds a bone comes from
- * the influences of the skin over it where the character does not say. */
+ * Deviations from [komaritzan2022] section 4.3.3: the muscle surface is projected onto the line from skin to bone, at
+ * least a tenth of its length from either end; and where the character does not specify the joint of a bone, it follows
+ * from the influences of the skin over it. */
 #include "methods/anatomy/anatomy.h"
 
 #include "math/affine.h"
 #include "methods/projective/projective_view.h"
 
-/* Least part of the line from skin to bone that is fat, and that is muscle. */
-static const double thinnest = 0.1;
-/* Lines shorter than this part of the character's size mean that a vertex has no surfaces under it. */
-static const double shortest = 1e-5;
-/* Share of the strongest influence from which on its joint holds the bone, where nobody says which does. */
-static const float holds_from = 0.75f;
+/* Minimum fraction of the line from skin to bone that is fat, and that is muscle. */
+static const double min_fraction = 0.1;
+/* A vertex whose line is shorter than this, in sizes of the character, has no surfaces under it. */
+static const double min_length = 1e-5;
+/* Weight of the strongest influence from which on the bone is attached to its joint, where no joint is specified. */
+static const float min_weight = 0.75f;
 
 /* The rig's joint of a bone of the character, -1 when it has none. */
 static int32_t joint_of_bone(const sup_rig *rig, int32_t bone)
@@ -23,18 +23,19 @@ static int32_t joint_of_bone(const sup_rig *rig, int32_t bone)
     return -1;
 }
 
-static int32_t holder_of(const sup_rig *rig, int32_t vertex)
+static int32_t attached_joint(const sup_rig *rig, int32_t vertex)
 {
     const sup_character *character = rig->character;
     if (character->bone_attachments != NULL) return joint_of_bone(rig, character->bone_attachments[vertex]);
     int32_t strongest = rig->influence_first[vertex];
-    return rig->influence_weight[strongest] >= holds_from ? rig->influence_joint[strongest] : -1;
+    return rig->influence_weight[strongest] >= min_weight ? rig->influence_joint[strongest] : -1;
 }
 
-/* A point of a surface under the skin, in the space of the rig. */
-static sup_vec3d layer_point(const sup_rig *rig, int32_t part, const float *layer, int32_t vertex)
+/* A point of a surface under the skin, in rig space. */
+static sup_vec3d layer_point(const sup_rig *rig, int32_t primitive, const float *layer, int32_t vertex)
 {
-    return sup_affine_point(sup_affine_from_float(rig->primitive_bind[part]), sup_v3_load(layer + 3 * (size_t)vertex));
+    return sup_affine_point(sup_affine_from_float(rig->primitive_bind[primitive]),
+                            sup_v3_load(layer + 3 * (size_t)vertex));
 }
 
 static sup_result make_layers(const sup_bind_input *input, const sup_simulated_surface *surface, sup_arena *arena,
@@ -44,34 +45,34 @@ static sup_result make_layers(const sup_bind_input *input, const sup_simulated_s
     const sup_character *character = rig->character;
     size_t count = (size_t)surface->coarse_count;
     float *base = sup_arena_alloc(arena, 3 * count, sizeof *base);
-    float *share = sup_arena_alloc(arena, count, sizeof *share);
+    float *fraction = sup_arena_alloc(arena, count, sizeof *fraction);
     int32_t *joint = sup_arena_alloc(arena, count, sizeof *joint);
-    int32_t *part_of = sup_arena_alloc(arena, (size_t)character->vertex_count, sizeof *part_of);
-    if (base == NULL || share == NULL || joint == NULL || part_of == NULL)
+    int32_t *primitive_of = sup_arena_alloc(arena, (size_t)character->vertex_count, sizeof *primitive_of);
+    if (base == NULL || fraction == NULL || joint == NULL || primitive_of == NULL)
         return sup_fail_memory(error, "the layers of the body");
     for (int32_t p = 0; p < character->primitive_count; p++)
         for (int32_t v = 0; v < character->primitives[p].vertex_count; v++)
-            part_of[character->primitives[p].vertex_first + v] = p;
-    int32_t given = 0;
+            primitive_of[character->primitives[p].vertex_first + v] = p;
+    int32_t layered = 0;
     for (int32_t v = 0; v < surface->coarse_count; v++) {
         int32_t vertex = rig->skin_to_vertex[surface->fine_source[surface->coarse_fine[v]]];
         sup_vec3d skin = sup_v3_load(surface->coarse_positions + 3 * (size_t)v);
-        sup_vec3d bone = layer_point(rig, part_of[vertex], character->bone_positions, vertex);
-        sup_vec3d muscle = layer_point(rig, part_of[vertex], character->muscle_positions, vertex);
+        sup_vec3d bone = layer_point(rig, primitive_of[vertex], character->bone_positions, vertex);
+        sup_vec3d muscle = layer_point(rig, primitive_of[vertex], character->muscle_positions, vertex);
         sup_vec3d line = sup_v3_sub(bone, skin);
         double length = sup_v3_length(line);
         joint[v] = -1;
-        if (!(length > shortest * (double)rig->size)) continue;
+        if (!(length > min_length * (double)rig->size)) continue;
         double along = sup_v3_dot(sup_v3_sub(muscle, skin), line) / (length * length);
         sup_v3_store(base + 3 * (size_t)v, bone);
-        share[v] = (float)fmin(fmax(along, thinnest), 1.0 - thinnest);
-        joint[v] = holder_of(rig, vertex);
-        given++;
+        fraction[v] = (float)fmin(fmax(along, min_fraction), 1.0 - min_fraction);
+        joint[v] = attached_joint(rig, vertex);
+        layered++;
     }
-    if (given == 0)
+    if (layered == 0)
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.layers", character->name,
-                        "No vertex of the skin has muscle and bone under it: fit them with \"supple anatomy fit\".");
-    *layers = (sup_tissue_layers){base, share, joint, input->values[SUP_ANATOMY_MUSCLE]};
+                        "No skin vertex has muscle and bone surfaces under it: fit them with \"supple anatomy fit\".");
+    *layers = (sup_tissue_layers){base, fraction, joint, input->values[SUP_ANATOMY_MUSCLE]};
     return SUP_OK;
 }
 

@@ -21,10 +21,11 @@ static size_t joint_bytes(const sup_skin_model *skin)
     return round_up(count * 8 * sizeof(float)) + round_up(count * 12 * sizeof(float)) + round_up(count);
 }
 
-static size_t dualquat_state_size(const sup_model *model, const sup_context *context)
+static sup_result dualquat_layout(const sup_model *model, const sup_context *context, sup_layout *layout)
 {
     sup_skin_model skin = sup_skin_open(model);
-    return sup_skin_state_size(&skin, context, joint_bytes(&skin));
+    sup_layout_add(layout, 1, sup_skin_state_size(&skin, context, joint_bytes(&skin)));
+    return SUP_OK;
 }
 
 static void store_dual_quaternion(sup_quatd q, sup_vec3d t, float out[8])
@@ -105,7 +106,8 @@ const sup_method sup_method_dualquat = {
     .param_count = SUP_SKIN_PARAM_COUNT,
     .bind = sup_skin_bind,
     .check = sup_skin_check,
-    .state_size = dualquat_state_size,
+    .layout = dualquat_layout,
     .reset = sup_skin_reset,
     .step = dualquat_step,
+    .device = SUP_METHOD_DEVICE_DUALQUAT,
 };

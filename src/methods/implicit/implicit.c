@@ -37,6 +37,8 @@ const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT] = {
                                    "1: skin without relaxation that stays with its bone, such as armour or scales."},
 };
 
+static const sup_method_inspection inspection = {.field = sup_implicit_query_field};
+
 const sup_method sup_method_implicit = {
     .name = "implicit",
     .summary =
@@ -49,10 +51,9 @@ const sup_method sup_method_implicit = {
     .map_count = SUP_IMPLICIT_MAP_COUNT,
     .bind = sup_implicit_bind,
     .check = sup_implicit_check,
-    .state_size = sup_implicit_state_size,
+    .layout = sup_implicit_layout,
     .reset = sup_implicit_reset,
     .step = sup_implicit_step,
-    .saved_size = sup_implicit_saved_size,
     .restore = sup_implicit_restore,
-    .field = sup_implicit_query_field,
+    .inspection = &inspection,
 };

@@ -70,10 +70,9 @@ sup_track_field_fn sup_implicit_sample;
 /* Stages of the method: implicit_bind.c, implicit_view.c and implicit_step.c. */
 sup_result sup_implicit_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
 sup_result sup_implicit_check(const sup_model *model, sup_error *error);
-size_t sup_implicit_state_size(const sup_model *model, const sup_context *context);
+sup_result sup_implicit_layout(const sup_model *model, const sup_context *context, sup_layout *layout);
 sup_result sup_implicit_reset(const sup_step_input *input, void *state);
 sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup_skin_out *out);
-size_t sup_implicit_saved_size(const sup_model *model, const sup_context *context);
 sup_result sup_implicit_restore(const sup_step_input *input, void *state);
 void sup_implicit_query_field(const sup_model *model, void *state, const float *points, int32_t count, float *values);
 

@@ -27,8 +27,7 @@ typedef struct layout {
     size_t joints[3]; /* sup_affine [joint_count]: previous, current, interpolated */
     size_t boxes[2];  /* float [field_count*6] previous, current */
     size_t track;
-    size_t kept; /* end of the saved bytes */
-    size_t field_joints, field_joint, changed, posed, track_joints, output, scratch, morphs, linear, size;
+    size_t field_joints, field_joint, changed, posed, track_joints, output, scratch, morphs, linear;
 } layout;
 
 typedef struct implicit_state {
@@ -41,36 +40,32 @@ typedef struct implicit_state {
     sup_implicit_report report;
 } implicit_state;
 
-static size_t place(size_t *size, size_t bytes)
-{
-    size_t at = *size;
-    *size += (bytes + 63) / 64 * 64;
-    return at;
-}
-
-static layout layout_of(const sup_implicit_view *view, const sup_model *model, const sup_context *context)
+static sup_result find_offsets(const sup_implicit_view *view, const sup_model *model, const sup_context *context,
+                               sup_layout *slots, layout *offsets)
 {
     layout at = {0};
-    size_t joints = (size_t)view->joint_count, fields = (size_t)view->compose.fields.field_count, size = 0;
-    place(&size, sizeof(implicit_state));
+    sup_layout linear;
+    sup_result result = sup_method_layout(&sup_method_linear, model, context, &linear);
+    if (result != SUP_OK) return result;
+    size_t joints = (size_t)view->joint_count, fields = (size_t)view->compose.fields.field_count;
+    sup_layout_add(slots, 1, sizeof(implicit_state));
     for (int i = 0; i < SUP_COUNT(at.joints); i++)
-        at.joints[i] = place(&size, joints * sizeof(sup_affine));
+        at.joints[i] = sup_layout_add(slots, 1, joints * sizeof(sup_affine));
     for (int i = 0; i < SUP_COUNT(at.boxes); i++)
-        at.boxes[i] = place(&size, fields * 6 * sizeof(float));
-    at.track = size;
-    at.kept = size + sup_track_saved_size(&view->track);
-    place(&size, sup_track_state_size(&view->track));
-    at.field_joints = place(&size, joints * 12 * sizeof(float));
-    at.field_joint = place(&size, fields * sizeof(int32_t));
-    at.changed = place(&size, fields);
-    at.posed = place(&size, sup_compose_posed_size(&view->compose));
-    at.track_joints = place(&size, joints * sizeof(sup_track_joint));
-    at.output = place(&size, (size_t)view->track.vertex_count * 4 * sizeof(float));
-    at.scratch = place(&size, sup_implicit_render_mesh_scratch_size(&view->render_mesh));
-    at.morphs = place(&size, sup_morphs_scratch_size(model));
-    at.linear = place(&size, sup_method_linear.state_size(model, context));
-    at.size = size;
-    return at;
+        at.boxes[i] = sup_layout_add(slots, 1, fields * 6 * sizeof(float));
+    at.track = sup_layout_add(slots, 1, sup_track_state_size(&view->track));
+    slots->saved_size = at.track + sup_track_saved_size(&view->track);
+    at.field_joints = sup_layout_add(slots, 1, joints * 12 * sizeof(float));
+    at.field_joint = sup_layout_add(slots, 1, fields * sizeof(int32_t));
+    at.changed = sup_layout_add(slots, 1, fields);
+    at.posed = sup_layout_add(slots, 1, sup_compose_posed_size(&view->compose));
+    at.track_joints = sup_layout_add(slots, 1, joints * sizeof(sup_track_joint));
+    at.output = sup_layout_add(slots, 1, (size_t)view->track.vertex_count * 4 * sizeof(float));
+    at.scratch = sup_layout_add(slots, 1, sup_implicit_render_mesh_scratch_size(&view->render_mesh));
+    at.morphs = sup_layout_add(slots, 1, sup_morphs_scratch_size(model));
+    at.linear = sup_layout_add(slots, 1, linear.size);
+    *offsets = at;
+    return SUP_OK;
 }
 
 static void *at(implicit_state *s, size_t offset)
@@ -78,18 +73,20 @@ static void *at(implicit_state *s, size_t offset)
     return (unsigned char *)s + offset;
 }
 
-size_t sup_implicit_state_size(const sup_model *model, const sup_context *context)
+sup_result sup_implicit_layout(const sup_model *model, const sup_context *context, sup_layout *slots)
 {
     sup_implicit_view view;
-    if (sup_implicit_open(model, &view, NULL) != SUP_OK) return 0;
-    return layout_of(&view, model, context).size;
+    layout offsets;
+    sup_result result = sup_implicit_open(model, &view, NULL);
+    return result == SUP_OK ? find_offsets(&view, model, context, slots, &offsets) : result;
 }
 
-size_t sup_implicit_saved_size(const sup_model *model, const sup_context *context)
+/* Opens the view and sets the offsets: pointers and offsets are not part of a saved state. */
+static sup_result open_state(const sup_step_input *input, implicit_state *s)
 {
-    sup_implicit_view view;
-    if (sup_implicit_open(model, &view, NULL) != SUP_OK) return 0;
-    return layout_of(&view, model, context).kept;
+    sup_layout slots = {0};
+    sup_result result = sup_implicit_open(input->model, &s->view, NULL);
+    return result == SUP_OK ? find_offsets(&s->view, input->model, input->context, &slots, &s->at) : result;
 }
 
 static sup_posed_fields posed_fields(implicit_state *s)
@@ -112,9 +109,8 @@ sup_result sup_implicit_restore(const sup_step_input *input, void *state)
     memset(&s->view, 0, sizeof s->view);
     memset(&s->at, 0, sizeof s->at);
     if (input == NULL) return SUP_OK;
-    sup_result result = sup_implicit_open(input->model, &s->view, NULL);
+    sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
-    s->at = layout_of(&s->view, input->model, input->context);
     link_fields(s);
     const sup_affine *joints = at(s, s->at.joints[0]);
     const float *transforms = sup_track_transforms(&s->view.track, at(s, s->at.track));
@@ -408,9 +404,8 @@ static sup_step_input linear_input(const sup_step_input *input)
 sup_result sup_implicit_reset(const sup_step_input *input, void *state)
 {
     implicit_state *s = state;
-    sup_result result = sup_implicit_open(input->model, &s->view, NULL);
+    sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
-    s->at = layout_of(&s->view, input->model, input->context);
     memset(&s->report, 0, sizeof s->report);
     link_fields(s);
     sup_step_input linear = linear_input(input);

@@ -10,10 +10,11 @@ static size_t joint_bytes(const sup_skin_model *skin)
     return ((size_t)skin->joint_count * 12 * sizeof(float) + 63) / 64 * 64;
 }
 
-static size_t linear_state_size(const sup_model *model, const sup_context *context)
+static sup_result linear_layout(const sup_model *model, const sup_context *context, sup_layout *layout)
 {
     sup_skin_model skin = sup_skin_open(model);
-    return sup_skin_state_size(&skin, context, joint_bytes(&skin));
+    sup_layout_add(layout, 1, sup_skin_state_size(&skin, context, joint_bytes(&skin)));
+    return SUP_OK;
 }
 
 static sup_result compose_joints(const sup_skin_model *skin, const sup_pose *pose, float *joints)
@@ -60,7 +61,8 @@ const sup_method sup_method_linear = {
     .param_count = SUP_SKIN_PARAM_COUNT,
     .bind = sup_skin_bind,
     .check = sup_skin_check,
-    .state_size = linear_state_size,
+    .layout = linear_layout,
     .reset = sup_skin_reset,
     .step = linear_step,
+    .device = SUP_METHOD_DEVICE_LINEAR,
 };

@@ -59,6 +59,8 @@ const sup_map sup_position_maps[SUP_POSITION_MAP_COUNT] = {
     [SUP_POSITION_MAP_STIFFNESS] = {"stiffness", "", 0.001f, 1000, 1, true, "Factor of the stiffness of the tissue."},
 };
 
+static const sup_method_inspection inspection = {.inner = sup_position_inner};
+
 const sup_method sup_method_position = {
     .name = "position",
     .summary =
@@ -71,11 +73,10 @@ const sup_method sup_method_position = {
     .map_count = SUP_POSITION_MAP_COUNT,
     .bind = sup_position_bind,
     .check = sup_position_check,
-    .state_size = sup_position_state_size,
+    .layout = sup_position_layout,
     .reset = sup_position_reset,
     .step = sup_position_step,
-    .inner = sup_position_inner,
     .paint = sup_position_paint,
-    .saved_size = sup_position_saved_size,
     .restore = sup_position_restore,
+    .inspection = &inspection,
 };

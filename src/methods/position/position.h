@@ -86,10 +86,9 @@ sup_result sup_position_open(const sup_model *model, sup_position_view *view, su
 /* Stages of the method: position_bind.c, position_view.c and position_step.c. */
 sup_result sup_position_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
 sup_result sup_position_check(const sup_model *model, sup_error *error);
-size_t sup_position_state_size(const sup_model *model, const sup_context *context);
+sup_result sup_position_layout(const sup_model *model, const sup_context *context, sup_layout *layout);
 sup_result sup_position_reset(const sup_step_input *input, void *state);
 sup_result sup_position_step(const sup_step_input *input, void *state, const sup_skin_out *out);
-size_t sup_position_saved_size(const sup_model *model, const sup_context *context);
 sup_result sup_position_restore(const sup_step_input *input, void *state);
 
 void sup_position_inner(const sup_model *model, void *state, sup_inner *inner);

@@ -32,7 +32,7 @@ typedef struct layout {
     size_t output[2];            /* float4 [slot_count] particles and guide of the frame */
     size_t start;                /* float4 [slot_count] start of the last step; contact changes that of the solver */
     size_t painted;              /* float [slot_count*SUP_POSITION_MAP_COUNT] */
-    size_t pbd, embed, collide, correction, linear, size;
+    size_t pbd, embed, collide, correction, linear;
 } layout;
 
 /* Parameters for which the regions were computed. */
@@ -55,36 +55,34 @@ typedef struct position_state {
     double values[SUP_POSITION_PARAM_COUNT]; /* of the last frame */
 } position_state;
 
-static size_t place(size_t *size, size_t bytes)
-{
-    size_t at = *size;
-    *size += (bytes + 63) / 64 * 64;
-    return at;
-}
-
-static layout layout_of(const sup_position_view *view, const sup_model *model, const sup_context *context)
+static sup_result find_offsets(const sup_position_view *view, const sup_model *model, const sup_context *context,
+                               sup_layout *slots, layout *offsets)
 {
     layout at = {0};
-    size_t joints = (size_t)view->joint_count, bytes = (size_t)view->pbd.slot_count * 4 * sizeof(float), size = 0;
-    place(&size, sizeof(position_state));
+    sup_layout linear;
+    sup_result result = sup_method_layout(&sup_method_linear, model, context, &linear);
+    if (result != SUP_OK) return result;
+    size_t joints = (size_t)view->joint_count, bytes = (size_t)view->pbd.slot_count * 4 * sizeof(float);
+    sup_layout_add(slots, 1, sizeof(position_state));
     for (int i = 0; i < 3; i++)
-        at.joints[i] = place(&size, joints * sizeof(sup_mat34));
-    at.columns = place(&size, joints * 16 * sizeof(float));
+        at.joints[i] = sup_layout_add(slots, 1, joints * sizeof(sup_mat34));
+    at.columns = sup_layout_add(slots, 1, joints * 16 * sizeof(float));
     for (int i = 0; i < 2; i++) {
-        at.guide[i] = place(&size, bytes);
-        at.output[i] = place(&size, bytes);
+        at.guide[i] = sup_layout_add(slots, 1, bytes);
+        at.output[i] = sup_layout_add(slots, 1, bytes);
     }
-    at.bone = place(&size, bytes);
-    at.start = place(&size, bytes);
-    at.soft = place(&size, bytes / 4);
-    at.painted = place(&size, bytes / 4 * SUP_POSITION_MAP_COUNT);
-    at.pbd = place(&size, sup_pbd_state_size(&view->pbd));
-    at.embed = place(&size, sup_position_embed_scratch(&view->embed));
-    at.collide = place(&size, sup_collide_state_size(&view->collide));
-    at.correction = place(&size, sup_volume_correction_scratch(&view->correction));
-    at.linear = place(&size, sup_method_linear.state_size(model, context));
-    at.size = size;
-    return at;
+    at.bone = sup_layout_add(slots, 1, bytes);
+    at.start = sup_layout_add(slots, 1, bytes);
+    at.soft = sup_layout_add(slots, 1, bytes / 4);
+    at.painted = sup_layout_add(slots, 1, bytes / 4 * SUP_POSITION_MAP_COUNT);
+    at.pbd = sup_layout_add(slots, 1, sup_pbd_state_size(&view->pbd));
+    at.embed = sup_layout_add(slots, 1, sup_position_embed_scratch(&view->embed));
+    at.collide = sup_layout_add(slots, 1, sup_collide_state_size(&view->collide));
+    at.correction = sup_layout_add(slots, 1, sup_volume_correction_scratch(&view->correction));
+    slots->saved_size = slots->size; /* the scratch of linear blending depends on the number of threads */
+    at.linear = sup_layout_add(slots, 1, linear.size);
+    *offsets = at;
+    return SUP_OK;
 }
 
 static void *at(position_state *s, size_t offset)
@@ -92,19 +90,20 @@ static void *at(position_state *s, size_t offset)
     return (unsigned char *)s + offset;
 }
 
-size_t sup_position_state_size(const sup_model *model, const sup_context *context)
+sup_result sup_position_layout(const sup_model *model, const sup_context *context, sup_layout *slots)
 {
     sup_position_view view;
-    if (sup_position_open(model, &view, NULL) != SUP_OK) return 0;
-    return layout_of(&view, model, context).size;
+    layout offsets;
+    sup_result result = sup_position_open(model, &view, NULL);
+    return result == SUP_OK ? find_offsets(&view, model, context, slots, &offsets) : result;
 }
 
-/* Everything but the scratch of linear blending, which depends on the number of threads. */
-size_t sup_position_saved_size(const sup_model *model, const sup_context *context)
+/* Opens the view and sets the offsets: pointers and offsets are not part of a saved state. */
+static sup_result open_state(const sup_step_input *input, position_state *s)
 {
-    sup_position_view view;
-    if (sup_position_open(model, &view, NULL) != SUP_OK) return 0;
-    return layout_of(&view, model, context).linear;
+    sup_layout slots = {0};
+    sup_result result = sup_position_open(input->model, &s->view, NULL);
+    return result == SUP_OK ? find_offsets(&s->view, input->model, input->context, &slots, &s->at) : result;
 }
 
 sup_result sup_position_restore(const sup_step_input *input, void *state)
@@ -117,9 +116,8 @@ sup_result sup_position_restore(const sup_step_input *input, void *state)
     memset(&s->view, 0, sizeof s->view);
     memset(&s->at, 0, sizeof s->at);
     if (input == NULL) return SUP_OK;
-    sup_result result = sup_position_open(input->model, &s->view, NULL);
+    sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
-    s->at = layout_of(&s->view, input->model, input->context);
     sup_collide_restore(&s->view.collide, at(s, s->at.collide));
     sup_pbd_restore(&s->view.pbd, at(s, s->at.pbd));
     return SUP_OK;
@@ -199,7 +197,7 @@ static bool is_unchanged(position_state *s, const sup_step_input *input)
     uint32_t collider_generation = input->colliders != NULL ? input->colliders->generation + 1 : 0;
     bool same = memcmp(s->values, input->values, sizeof s->values) == 0 &&
                 collider_generation == s->collider_generation &&
-                (collider_generation == 0 || sup_colliders_stand(input->colliders));
+                (collider_generation == 0 || sup_colliders_at_rest(input->colliders));
     memcpy(s->values, input->values, sizeof s->values);
     s->collider_generation = collider_generation;
     same = same && !s->repainted;
@@ -433,16 +431,15 @@ static sup_step_input linear_input(const sup_step_input *input)
 
 static void compute_joints(position_state *s, const sup_pose *pose)
 {
-    sup_timestep_joints(pose, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind,
+    sup_timestep_joints(pose->world, NULL, s->view.joint_count, s->view.joint_node, s->view.joint_inverse_bind,
                         at(s, s->at.joints[1]));
 }
 
 sup_result sup_position_reset(const sup_step_input *input, void *state)
 {
     position_state *s = state;
-    sup_result result = sup_position_open(input->model, &s->view, NULL);
+    sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
-    s->at = layout_of(&s->view, input->model, input->context);
     s->region_version = 0;
     if (!s->opened)
         memcpy(at(s, s->at.painted), s->view.painted,
@@ -477,23 +474,25 @@ sup_result sup_position_paint(const sup_model *model, void *state, int32_t map, 
 static void advance(position_state *s, const sup_step_input *input)
 {
     sup_mat34 *previous = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]), *between = at(s, s->at.joints[2]);
-    int32_t whole, steps = sup_timestep_steps(&s->ahead, (double)input->dt, step_seconds(input->values), &whole);
+    sup_timestep frame =
+        sup_timestep_advance(&s->ahead, (double)input->dt, step_seconds(input->values), SUP_TIMESTEP_AHEAD);
     compute_joints(s, input->pose);
-    if (sup_timestep_teleported(s->view.joint_count, previous, now, whole, s->view.size)) {
+    if (sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size)) {
         settle(s, input);
         return;
     }
     follow_body(s, now);
     update_regions(s, input->values);
     bool still = is_unchanged(s, input);
-    for (int32_t i = 1; i <= steps; i++) {
+    for (int32_t i = 1; i <= frame.count; i++) {
         if (update_sleep(s, still)) {
             stop_particles(s);
             continue;
         }
+        double begin = sup_timestep_fraction(&frame, i - 1), end = sup_timestep_fraction(&frame, i);
         for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] = i == steps ? now[j] : sup_timestep_between(previous[j], now[j], (double)i / (double)steps);
-        simulate(s, input, between, (double)(i - 1) / steps, (double)i / steps);
+            between[j] = i == frame.count ? now[j] : sup_timestep_between(previous[j], now[j], end);
+        simulate(s, input, between, begin, end);
     }
     memcpy(previous, now, (size_t)s->view.joint_count * sizeof *now);
 }

@@ -1,4 +1,4 @@
-/* projective.c - the method's table, its parameters, and what they mean as forces. */
+/* projective.c - the method table, the parameters, and external forces. */
 #include "methods/projective/projective.h"
 
 #include "methods/projective/projective_params.h"
@@ -6,23 +6,22 @@
 
 #include <math.h>
 
-/* Height of a character whose file does not say its unit, for gravity. */
+/* Height of a character whose file does not specify its unit, for gravity. */
 static const float ASSUMED_METRES = 2.0f;
 
-const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {SUP_PROJECTIVE_PARAM_ROWS};
+const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT] = {SUP_PROJECTIVE_PARAM_TABLE};
 
 const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT] = {
     [SUP_PROJECTIVE_MAP_STIFFNESS] = {"stiffness", "", 0.05f, 20.0f, 1.0f, false,
-                                      "How firm the flesh is, times the parameter."},
-    [SUP_PROJECTIVE_MAP_RIGID] =
-        {"rigid", "", 0.0f, 1.0f, 0.0f, true,
-         "1: skin that follows the bones alone, such as a face or armour; between: by degrees."},
+                                      "Stiffness of the tissue, times the parameter."},
+    [SUP_PROJECTIVE_MAP_RIGID] = {"rigid", "", 0.0f, 1.0f, 0.0f, true,
+                                  "Weight of linear blending; 1: rigid skin, such as a face or armour."},
     [SUP_PROJECTIVE_MAP_FREE] = {"free", "", 0.0f, 1.0f, 0.0f, false,
-                                 "From 0.5 on the bones shape the flesh but do not hold it: trunk, tail, belly swing."},
+                                 "From 0.5 on tissue is not attached to the bones: trunk, tail or belly swing freely."},
     [SUP_PROJECTIVE_MAP_BONE_RADIUS] = {"bone_radius", "", 0.1f, 1.5f, 1.0f, false,
-                                        "Thickness of the bones under the paint, times the parameter."},
+                                        "Scale of the bone radii, times the parameter."},
     [SUP_PROJECTIVE_MAP_JOINT_RADIUS] = {"joint_radius", "", 0.1f, 1.5f, 1.0f, false,
-                                         "Size of the joints under the paint; a smaller one bends to a sharper tip."},
+                                         "Scale of the joint radii; a smaller joint bends to a sharper tip."},
 };
 
 void sup_projective_forces(const double *values, float size, float unit_metres, float force[3])
@@ -39,9 +38,17 @@ void sup_projective_forces(const double *values, float size, float unit_metres, 
     force[(up + 2) % 3] = (float)(scale * wind * cos(rise) * sin(heading));
 }
 
+static const sup_method_inspection inspection = {
+    .energy = sup_projective_energy,
+    .inner = sup_projective_inner,
+#ifndef SUPPLE_SMALL
+    .compare = sup_projective_compare,
+#endif
+};
+
 const sup_method sup_method_projective = {
     .name = "projective",
-    .summary = "Projective skinning: simulated flesh on volumetric bones; bulges, slides, swings and touches itself.",
+    .summary = "Projective skinning: simulated tissue on volumetric bones; bulges, slides, swings and self-collides.",
     .version = 7,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES,
     .params = sup_projective_params,
@@ -50,15 +57,11 @@ const sup_method sup_method_projective = {
     .map_count = SUP_PROJECTIVE_MAP_COUNT,
     .bind = sup_projective_bind,
     .check = sup_projective_check,
-    .state_size = sup_projective_state_size,
+    .layout = sup_projective_layout,
     .reset = sup_projective_reset,
     .step = sup_projective_step,
-    .energy = sup_projective_energy,
-    .inner = sup_projective_inner,
     .paint = sup_projective_paint,
-#ifndef SUPPLE_SMALL
-    .compare = sup_projective_compare,
-#endif
-    .saved_size = sup_projective_saved_size,
     .restore = sup_projective_restore,
+    .device = SUP_METHOD_DEVICE_PROJECTIVE,
+    .inspection = &inspection,
 };

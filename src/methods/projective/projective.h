@@ -1,17 +1,18 @@
-/* projective.h - projective skinning: flesh between bones and skin, moved by projective dynamics.
+/* projective.h - projective skinning: tissue between bones and skin, simulated by projective dynamics.
  *
  * Based on: [komaritzan2018] Projective Skinning, [komaritzan2022] chapters 2 and 3.
  *
- *     bind   surface   the body's skin, decimated to a good size               skin/simulated_surface.c
- *            tissue    volumetric skeleton, shrunken skin, tetrahedra          volumetric_bones.c foot_points.c shrink.c tissue.c
- *            paint     what the artist marked: firm, rigid and free flesh      projective_paint.c
- *            anchors   how bases follow the bones                              anchors.c
- *            system    assembled and factorised                                system.c
- *            contact   what may touch what                                     detect.c
- *            upsample  weights of the shown skin                               src/upsample
- *     step   joints -> anchors -> contact -> solver, at a fixed rate; then upsample to the shown skin
+ *     bind   surface   the skin, decimated to the simulated skin            skin/simulated_surface.c
+ *            tissue    volumetric skeleton, shrunken skin, tetrahedra       src/tissue
+ *            paint     painted maps: stiff, rigid and free tissue           projective_paint.c
+ *            anchors   motion of the bases with the bones                   tissue/anchors.c
+ *            system    assembly and factorisation                           solver/system.c
+ *            contact   candidate pairs of self-collision                    contact/detect.c
+ *            upsample  weights of the render mesh                           src/upsample
+ *     step   joints -> anchors -> contact -> solver, at a fixed rate (projective_step.c); then upsample to the render
+ *            mesh and removal of its crossings (src/untangle)
  *
- * Parts that are not skin (props) and tangents come from linear blending, which is stacked below. */
+ * Primitives that are not skin (props) and tangents are computed by linear blending first. */
 #ifndef SUP_METHODS_PROJECTIVE_PROJECTIVE_H
 #define SUP_METHODS_PROJECTIVE_PROJECTIVE_H
 
@@ -43,7 +44,7 @@ enum {
 /* Choices of SUP_PROJECTIVE_SLIDING. */
 enum { SUP_SLIDING_OFF, SUP_SLIDING_ON, SUP_SLIDING_WHOLE };
 
-/* Maps that may be painted. */
+/* Maps. */
 enum {
     SUP_PROJECTIVE_MAP_STIFFNESS,
     SUP_PROJECTIVE_MAP_RIGID,
@@ -57,10 +58,10 @@ extern const sup_method sup_method_projective;
 extern const sup_map sup_projective_maps[SUP_PROJECTIVE_MAP_COUNT];
 extern const sup_param sup_projective_params[SUP_PROJECTIVE_PARAM_COUNT];
 
-/* Stages of the method: projective_bind.c and projective_step.c. */
+/* Functions of the method table: projective_bind.c, projective_state.c, projective_step.c, projective_compare.c. */
 sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
 sup_result sup_projective_check(const sup_model *model, sup_error *error);
-size_t sup_projective_state_size(const sup_model *model, const sup_context *context);
+sup_result sup_projective_layout(const sup_model *model, const sup_context *context, sup_layout *layout);
 sup_result sup_projective_reset(const sup_step_input *input, void *state);
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
@@ -69,10 +70,9 @@ sup_result sup_projective_paint(const sup_model *model, void *state, int32_t map
                                 sup_error *error);
 void sup_projective_inner(const sup_model *model, void *state, sup_inner *inner);
 sup_result sup_projective_compare(const sup_compare_input *input, sup_compare_figures *figures, sup_error *error);
-size_t sup_projective_saved_size(const sup_model *model, const sup_context *context);
 sup_result sup_projective_restore(const sup_step_input *input, void *state);
 
-/* Gravity and wind of the parameters `values` as an acceleration: file units per square of the solver's unit of time. */
+/* Gravity and wind as an acceleration: file units per square of the solver's time unit. */
 void sup_projective_forces(const double *values, float size, float unit_metres, float force[3]);
 
 #endif

@@ -1,4 +1,4 @@
-/* projective_bind.c - from a rig to a model, stage by stage. */
+/* projective_bind.c - builds a model from a rig, stage by stage. */
 #include "bind/model.h"
 #include "tissue/anchors.h"
 #include "contact/detect.h"
@@ -10,7 +10,7 @@
 #include "skin/simulated_surface.h"
 #include "upsample/upsample.h"
 
-/* What the stages hand to each other; freed in one place. */
+/* Intermediate results of the stages. */
 typedef struct binding {
     const sup_bind_input *input;
     sup_model_builder *builder;
@@ -20,7 +20,7 @@ typedef struct binding {
     sup_tissue *tissue;
     sup_tissue_report report;
     sup_projective_painted paint;
-    sup_projective_layers *make_layers; /* NULL: one layer of flesh */
+    sup_projective_layers *make_layers; /* NULL: one layer of tissue */
     sup_tissue_layers layers;
 } binding;
 
@@ -48,9 +48,9 @@ static sup_result bind_tissue(binding *b, sup_error *error)
         sup_tissue_create(b->input->context, b->input->rig, &skin, &def, &b->skeleton, &b->tissue, &b->report, error);
     if (result == SUP_OK)
         sup_log(b->input->context, SUP_LOG_INFO,
-                "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d tets left out.", b->tissue->skin_count,
-                3 * b->tissue->triangle_count * sup_tissue_layer_count(b->tissue), b->skeleton->segment_count,
-                b->report.free_bases, b->report.flat);
+                "Tissue: %d skin vertices, %d tets, %d bones, %d free bases, %d flat tets skipped.",
+                b->tissue->skin_count, 3 * b->tissue->triangle_count * sup_tissue_layer_count(b->tissue),
+                b->skeleton->segment_count, b->report.free_bases, b->report.flat);
     return result;
 }
 
@@ -95,22 +95,23 @@ static sup_result bind_contact(binding *b, sup_error *error)
     if (result == SUP_OK) result = sup_detect_store(&detect, b->builder, error);
     if (result != SUP_OK) return result;
     unsigned char *close = sup_arena_alloc(&b->arena, (size_t)b->surface.coarse_count, 1);
-    if (close == NULL) return sup_fail_memory(error, "the shown skin");
+    if (close == NULL) return sup_fail_memory(error, "the render mesh");
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
-        float share = b->paint.close[v];
-        bool between = b->paint.between[v] || (share > 0.0f && share < 1.0f);
-        close[v] = (unsigned char)((between ? SUP_UNTANGLE_REST_SEVERAL_JOINTS : 0) | (share > 0.0f ? SUP_UNTANGLE_REST_ONE_JOINT : 0));
+        float weight = b->paint.close[v];
+        bool between = b->paint.between[v] || (weight > 0.0f && weight < 1.0f);
+        close[v] = (unsigned char)((between ? SUP_UNTANGLE_REST_SEVERAL_JOINTS : 0) |
+                                   (weight > 0.0f ? SUP_UNTANGLE_REST_ONE_JOINT : 0));
     }
     return sup_untangle_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
 }
 
-/* Where each shown vertex is on the simulated skin: on it, beside it (followers), or not on it at all (props). */
-static sup_result place_vertices(binding *b, int32_t *place, sup_error *error)
+/* Classifies each render vertex: on the simulated skin, a follower beside it, or independent of it (props). */
+static sup_result classify_vertices(binding *b, int32_t *place, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
     const sup_simulated_surface *surface = &b->surface;
     int32_t *skin = sup_arena_alloc(&b->arena, (size_t)rig->skin_vertex_count, sizeof *skin);
-    if (skin == NULL) return sup_fail_memory(error, "the shown skin");
+    if (skin == NULL) return sup_fail_memory(error, "the render mesh");
     for (int32_t v = 0; v < rig->skin_vertex_count; v++)
         skin[v] = SUP_UPSAMPLE_FOLLOWS;
     for (int32_t v = 0; v < surface->fine_count; v++)
@@ -126,8 +127,8 @@ static sup_result bind_upsample(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
     int32_t *place = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof *place);
-    if (place == NULL) return sup_fail_memory(error, "the shown skin");
-    sup_result result = place_vertices(b, place, error);
+    if (place == NULL) return sup_fail_memory(error, "the render mesh");
+    sup_result result = classify_vertices(b, place, error);
     if (result != SUP_OK) return result;
     sup_upsample_def def = {.surface = {b->surface.middle_count, b->surface.middle_triangle_count,
                                         b->surface.middle_positions, b->surface.middle_triangles},
@@ -143,7 +144,7 @@ static sup_result bind_upsample(binding *b, sup_error *error)
     return sup_upsample_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_UPSAMPLE, NULL, error);
 }
 
-/* Weights of the simulated skin, strongest first as the rig has them; the solver starts from their linear blend. */
+/* Weights of the simulated skin, strongest first as in the rig; the solver starts from their linear blend. */
 static sup_result bind_start(binding *b, sup_error *error)
 {
     const sup_simulated_surface *surface = &b->surface;
@@ -168,7 +169,7 @@ static sup_result bind_start(binding *b, sup_error *error)
     return SUP_OK;
 }
 
-/* Which joints, and how large the character is: what a step needs of the rig itself. */
+/* Joints and size of the character. */
 static sup_result bind_joints(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
@@ -177,15 +178,15 @@ static sup_result bind_joints(binding *b, sup_error *error)
     float *inverse =
         sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_INVERSE, SUP_ARRAY_FLOAT, 12 * (int64_t)rig->joint_count);
     float *scale = sup_model_add(b->builder, SUP_PROJECTIVE_SCALE, SUP_ARRAY_FLOAT, 2);
-    int32_t *census = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
-    if (node == NULL || inverse == NULL || scale == NULL || census == NULL) return sup_fail_memory(error, "the joints");
+    int32_t *stats = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
+    if (node == NULL || inverse == NULL || scale == NULL || stats == NULL) return sup_fail_memory(error, "the joints");
     memcpy(node, rig->joint_node, joints * sizeof *node);
     memcpy(inverse, rig->joint_inverse_bind, joints * sizeof(sup_mat34));
     scale[0] = rig->size;
     scale[1] = rig->character->unit_metres;
     int32_t layers = sup_tissue_layer_count(b->tissue);
-    census[0] = layers * b->tissue->skin_count + b->report.free_bases - b->paint.fixed_count;
-    census[1] = layers * 3 * b->tissue->triangle_count - b->report.flat;
+    stats[0] = layers * b->tissue->skin_count + b->report.free_bases - b->paint.fixed_count;
+    stats[1] = layers * 3 * b->tissue->triangle_count - b->report.flat;
     return SUP_OK;
 }
 
@@ -199,7 +200,7 @@ static sup_result bind_stages(binding *b, sup_error *error)
                   {bind_anchors, "anchors", 0.5f},    {bind_system, "system", 0.65f}, {bind_contact, "contact", 0.8f},
                   {bind_upsample, "upsample", 0.95f}, {bind_start, "weights", 0.97f}, {bind_joints, "joints", 1.0f}};
     sup_bind_input below = *b->input;
-    below.progress = NULL; /* short, and its fractions are not of the whole */
+    below.progress = NULL; /* a short stage, whose progress would restart at 0 */
     sup_result result = sup_skin_bind(&below, b->builder, error);
     for (int32_t i = 0; result == SUP_OK && i < SUP_COUNT(stages); i++) {
         result = stages[i].run(b, error);
@@ -235,7 +236,7 @@ sup_result sup_projective_bind(const sup_bind_input *input, sup_model_builder *b
 sup_result sup_projective_with_system(const sup_bind_input *input, sup_projective_use *use, void *user,
                                       sup_error *error)
 {
-    /* What paint adds to the model; nobody reads it. */
+    /* For the arrays that bind_paint adds; discarded. */
     sup_model_builder builder = {input->context->allocator, {NULL, 0, 0, sizeof(sup_built_array)}, NULL, false};
     binding b = {.input = input, .builder = &builder, .arena = sup_arena_create(&input->context->allocator)};
     sup_result result = bind_surface(&b, error);

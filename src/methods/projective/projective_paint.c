@@ -1,27 +1,28 @@
-/* projective_paint.c - what the artist marked: firm, rigid and free flesh; and what nobody marked but must be held.
+/* projective_paint.c - painted maps (stiff, rigid and free tissue), attachment and velocity limits.
  *
- * Based on: [komaritzan2022] section 3.4.1 (regions without simulation, virtual bones: figure 3.21). A rigid region is
- * skin that the solver is given by linear blending; at its border what is shown goes over by degrees, so that no seam is
- * seen. Free flesh is shaped by the bones, but its bases are unknowns as those on cones are, and go deeper.
+ * Based on: [komaritzan2022] section 3.4.1 (regions without simulation, virtual bones: figure 3.21). Skin of a rigid
+ * region is anchored at its position by linear blending; at the border of the region the result is blended, so that
+ * there is no visible seam. Free tissue is shaped by the bones, but its bases are unknowns like those on cones, and lie
+ * deeper.
  *
- * Beyond the thesis: momentum must not tear flesh off its bones. Flesh that swings slower than that of the authors'
- * human is made firmer (tissue_attach.c), and all slow flesh gets a velocity limit (projective_step.c). */
+ * Deviation from the thesis: momentum must not pull tissue off its bones. Tissue that swings slower than that of the
+ * authors' human is made stiffer (tissue_attach.c), and all slow tissue gets a velocity limit (velocity_limit.h). */
 #include "methods/projective/projective_paint.h"
 
 #include "contact/rest_contact.h"
 #include "methods/projective/projective.h"
 
-static const float rigid_from = 0.999f; /* share from which the solver is given the vertex */
+static const float rigid_from = 0.999f; /* weight from which on the vertex is anchored in the solver */
 static const float free_from = 0.5f;
-/* Slowest swing that flesh nobody freed may have: that of the authors' male. */
+/* Lowest natural frequency of tissue that is not painted free: that of the authors' male. */
 static const double slowest_hertz = 2.2;
-/* How far momentum may take flesh from where its bones are, of its thickness; and which flesh is too quick ever to get
- * there: under an acceleration of 1 a step squared its deflection is less than this. */
-static const double velocity_limit_reach = 0.5, quick = 0.02;
-static const double firmest = 1e4; /* times the tissue's own */
+/* Largest deflection by momentum, in thicknesses of the tissue; and deflection under an acceleration of 1 per step
+ * squared below which tissue never gets that far and needs no limit. */
+static const double max_deflection = 0.5, min_deflection = 0.02;
+static const double max_stiffening = 1e4; /* factor of the tissue's stiffness */
 
-/* The shown vertex whose paint counts for a simulated one. */
-static int32_t shown_vertex(const sup_bind_input *input, const sup_simulated_surface *s, int32_t v)
+/* The render vertex whose painted values a simulated vertex takes. */
+static int32_t render_vertex(const sup_bind_input *input, const sup_simulated_surface *s, int32_t v)
 {
     return input->rig->skin_to_vertex[s->fine_source[s->coarse_fine[v]]];
 }
@@ -30,12 +31,12 @@ static int32_t shown_vertex(const sup_bind_input *input, const sup_simulated_sur
 static float painted(const sup_bind_input *input, const sup_simulated_surface *s, int map, int32_t v)
 {
     if (input->maps == NULL || input->maps[map] == NULL) return sup_projective_maps[map].default_value;
-    return input->maps[map][shown_vertex(input, s, v)];
+    return input->maps[map][render_vertex(input, s, v)];
 }
 
-/* How much a simulated vertex follows linear blending. */
-static float rigid_share(const sup_bind_input *input, const sup_simulated_surface *s,
-                         const sup_projective_painted *paint, int32_t v)
+/* Weight of linear blending of a simulated vertex. */
+static float rigid_weight(const sup_bind_input *input, const sup_simulated_surface *s,
+                          const sup_projective_painted *paint, int32_t v)
 {
     return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->close[v]);
 }
@@ -49,8 +50,8 @@ unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup
     return freed;
 }
 
-/* What the paint of a map says of each joint: its mean over the skin that the joint moves, or, `around`, over that which it
- * shares with its parent, where there is any. */
+/* Value of a map for each joint: its mean over the skin that the joint moves, or, with `around`, over the skin that it
+ * moves together with its parent, if any. */
 static void joint_means(const sup_rig *rig, const float *map, bool around, double *sum, double *weight, double *means)
 {
     size_t bytes = (size_t)rig->joint_count * sizeof *sum;
@@ -59,10 +60,10 @@ static void joint_means(const sup_rig *rig, const float *map, bool around, doubl
     for (int32_t v = 0; v < rig->vertex_count; v++)
         for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++) {
             int32_t joint = rig->influence_joint[i];
-            double own = (double)rig->influence_weight[i], shared = 0.0;
+            double own = (double)rig->influence_weight[i], parent = 0.0;
             for (int32_t k = rig->influence_first[v]; k < rig->influence_first[v + 1]; k++)
-                if (rig->influence_joint[k] == rig->joint_parent[joint]) shared += (double)rig->influence_weight[k];
-            double counts[2] = {own, own * shared};
+                if (rig->influence_joint[k] == rig->joint_parent[joint]) parent += (double)rig->influence_weight[k];
+            double counts[2] = {own, own * parent};
             for (int k = 0; k < 2; k++) {
                 sum[2 * joint + k] += counts[k] * (double)map[v];
                 weight[2 * joint + k] += counts[k];
@@ -94,63 +95,64 @@ sup_result sup_projective_paint_radii(const sup_bind_input *input, sup_arena *ar
     return SUP_OK;
 }
 
-static sup_result hold(const sup_bind_input *input, const sup_simulated_surface *surface,
-                       const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_painted *paint,
-                       sup_error *error)
+static sup_result attach(const sup_bind_input *input, const sup_simulated_surface *surface,
+                         const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_projective_painted *paint,
+                         sup_error *error)
 {
-    int32_t held = 0, loose = 0;
-    sup_result result = sup_tissue_hold(input->context, skeleton, tissue, paint->fixed, &held, error);
+    int32_t attached = 0, unattached = 0;
+    sup_result result = sup_tissue_attach(input->context, skeleton, tissue, paint->fixed, &attached, error);
     if (result != SUP_OK) return result;
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        loose += paint->fixed[v];
-        if (rigid_share(input, surface, paint, v) >= rigid_from) paint->fixed[v] = 1;
+        unattached += paint->fixed[v];
+        if (rigid_weight(input, surface, paint, v) >= rigid_from) paint->fixed[v] = 1;
         paint->fixed_count += paint->fixed[v];
     }
-    if (loose > 0 || held > 0)
+    if (unattached > 0 || attached > 0)
         sup_log(input->context, SUP_LOG_INFO,
-                "%d skin vertices have no flesh and follow linear blending; %d bases of segments that no bone holds were "
-                "given to the nearest bone.",
-                loose, held);
+                "%d skin vertices have no tissue and follow linear blending; %d bases of tissue without a bone were "
+                "attached to the nearest bone.",
+                unattached, attached);
     return SUP_OK;
 }
 
-/* Painted stiffness, and more where the flesh would swing too slowly. */
+/* Painted stiffness, increased where the tissue would swing too slowly. */
 static sup_result stiffen(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
                           sup_arena *arena, sup_projective_painted *paint, sup_error *error)
 {
-    double *swing = sup_arena_alloc(arena, (size_t)tissue->skin_count, sizeof *swing);
-    paint->swing = swing;
-    if (swing == NULL) return sup_fail_memory(error, "the tissue's swing");
-    sup_result result = sup_tissue_swing(input->context, tissue, paint->fixed, swing, error);
+    double *deflection = sup_arena_alloc(arena, (size_t)tissue->skin_count, sizeof *deflection);
+    paint->deflection = deflection;
+    if (deflection == NULL) return sup_fail_memory(error, "the deflection of the tissue");
+    sup_result result = sup_tissue_deflection(input->context, tissue, paint->fixed, deflection, error);
     if (result != SUP_OK) return result;
-    double unit = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS; /* of the solver's time in a second */
+    double unit = SUP_PROJECTIVE_TIME_STEP / SUP_PROJECTIVE_SECONDS; /* solver time units per second */
     double limit = unit / (6.283185307179586 * slowest_hertz);
     double scale = SUP_PROJECTIVE_TOTAL_MASS / SUP_PROJECTIVE_TISSUE_STIFFNESS / (limit * limit);
     for (int32_t v = 0; v < tissue->skin_count; v++) {
-        double slow = fmin(fmax(swing[v] * scale, 1.0), firmest);
+        double slow = fmin(fmax(deflection[v] * scale, 1.0), max_stiffening);
         double freed = (double)painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v);
         paint->stiffness[v] = painted(input, surface, SUP_PROJECTIVE_MAP_STIFFNESS, v) * (float)pow(slow, 1.0 - freed);
     }
     return SUP_OK;
 }
 
-/* The velocity limit of a vertex. With u its deflection under an acceleration of one unit a step squared, flesh whose momentum
- * takes it r away in every step ends at a deflection of r u: the limit of the deflection gives that of r. 0: none. */
-static double velocity_limit_length(const sup_bind_input *input, const sup_simulated_surface *surface, const sup_tissue *tissue,
-                           const sup_projective_painted *paint, int32_t v)
+/* The velocity limit of a vertex, 0 for none. With u its deflection under an acceleration of one unit per step squared,
+ * tissue whose momentum moves it by r in every step ends at a deflection of r u: the limit of the deflection gives that
+ * of r. */
+static double velocity_limit_length(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                    const sup_tissue *tissue, const sup_projective_painted *paint, int32_t v)
 {
     const double *values = input->values;
     double step = SUP_PROJECTIVE_TIME_STEP, mass = SUP_PROJECTIVE_TOTAL_MASS * values[SUP_PROJECTIVE_MASS];
-    double firm = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS] * (double)paint->stiffness[v];
-    double u = paint->swing[v] * mass / firm / (step * step);
+    double stiffness = SUP_PROJECTIVE_TISSUE_STIFFNESS * values[SUP_PROJECTIVE_STIFFNESS] * (double)paint->stiffness[v];
+    double u = paint->deflection[v] * mass / stiffness / (step * step);
     bool freed = painted(input, surface, SUP_PROJECTIVE_MAP_FREE, v) > 0.0f;
-    if (freed || paint->fixed[v] != 0 || u < quick || values[SUP_PROJECTIVE_DYNAMIC] == 0.0) return 0.0;
-    return velocity_limit_reach * sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_tissue_point(tissue->base, v)) / u;
+    if (freed || paint->fixed[v] != 0 || u < min_deflection || values[SUP_PROJECTIVE_DYNAMIC] == 0.0) return 0.0;
+    return max_deflection * sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_tissue_point(tissue->base, v)) / u;
 }
 
 static sup_result store_velocity_limits(const sup_bind_input *input, const sup_simulated_surface *surface,
-                                const sup_tissue *tissue, const sup_projective_painted *paint,
-                                sup_model_builder *builder, sup_error *error)
+                                        const sup_tissue *tissue, const sup_projective_painted *paint,
+                                        sup_model_builder *builder, sup_error *error)
 {
     int32_t count = 0;
     for (int32_t v = 0; v < tissue->skin_count; v++)
@@ -173,21 +175,21 @@ static sup_result store(const sup_bind_input *input, const sup_simulated_surface
 {
     int32_t rigid = 0, fixed = 0;
     for (int32_t v = 0; v < skin_count; v++)
-        rigid += rigid_share(input, surface, paint, v) > 0.0f;
+        rigid += rigid_weight(input, surface, paint, v) > 0.0f;
     int32_t *list = sup_model_add(builder, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, paint->fixed_count);
     int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, rigid);
-    float *share = sup_model_add(builder, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, rigid);
-    int32_t *shown = sup_model_add(builder, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin_count);
-    if (list == NULL || vertex == NULL || share == NULL || shown == NULL)
+    float *weight = sup_model_add(builder, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, rigid);
+    int32_t *render = sup_model_add(builder, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin_count);
+    if (list == NULL || vertex == NULL || weight == NULL || render == NULL)
         return sup_fail_memory(error, "the painted regions");
     rigid = 0;
     for (int32_t v = 0; v < skin_count; v++) {
-        float value = rigid_share(input, surface, paint, v);
-        shown[v] = shown_vertex(input, surface, v);
+        float value = rigid_weight(input, surface, paint, v);
+        render[v] = render_vertex(input, surface, v);
         if (paint->fixed[v] != 0) list[fixed++] = v;
         if (!(value > 0.0f)) continue;
         vertex[rigid] = v;
-        share[rigid++] = value;
+        weight[rigid++] = value;
     }
     return SUP_OK;
 }
@@ -203,36 +205,37 @@ sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simu
                                       .between = sup_arena_alloc(arena, count, 1)};
     if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL || paint->between == NULL)
         return sup_fail_memory(error, "the painted regions");
-    sup_result result = sup_rest_contact_weights(input->context, input->rig, surface, paint->close, paint->between, error);
-    if (result == SUP_OK) result = hold(input, surface, skeleton, tissue, paint, error);
+    sup_result result =
+        sup_rest_contact_weights(input->context, input->rig, surface, paint->close, paint->between, error);
+    if (result == SUP_OK) result = attach(input, surface, skeleton, tissue, paint, error);
     if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
     if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);
     return result == SUP_OK ? store_velocity_limits(input, surface, tissue, paint, builder, error) : result;
 }
 
 sup_result sup_projective_paint_live(const sup_model *model, const sup_projective_view *view, const float *values,
-                                     int32_t *vertex, float *share, int32_t *count, sup_error *error)
+                                     int32_t *vertex, float *weight, int32_t *count, sup_error *error)
 {
     int64_t bound_count = sup_model_array_count(model, SUP_PROJECTIVE_RIGID_VERTEX);
     const int32_t *bound_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
-    const float *bound_share = sup_model_array(model, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, -1);
+    const float *bound_weight = sup_model_array(model, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, -1);
     for (int64_t i = 0; values != NULL && i < bound_count; i++) {
-        int32_t shown = view->paint_vertex[bound_vertex[i]];
-        if (bound_share[i] >= rigid_from && values[shown] < rigid_from)
-            return sup_fail(error, SUP_ERROR_ARGUMENT, "paint.rigid", "rigid",
-                            "Vertex %d was bound rigid and has no flesh that could move: bind the character again with "
-                            "the new paint.",
-                            shown);
+        int32_t render = view->paint_vertex[bound_vertex[i]];
+        if (bound_weight[i] >= rigid_from && values[render] < rigid_from)
+            return sup_fail(
+                error, SUP_ERROR_ARGUMENT, "paint.rigid", "rigid",
+                "Vertex %d was bound rigid and cannot become soft: bind the character again with the new paint.",
+                render);
     }
     *count = 0;
     for (int64_t i = 0; values == NULL && i < bound_count; i++) {
         vertex[*count] = bound_vertex[i];
-        share[(*count)++] = bound_share[i];
+        weight[(*count)++] = bound_weight[i];
     }
     for (int32_t v = 0; values != NULL && v < view->system.skin_count; v++) {
         if (!(values[view->paint_vertex[v]] > 0.0f)) continue;
         vertex[*count] = v;
-        share[(*count)++] = values[view->paint_vertex[v]];
+        weight[(*count)++] = values[view->paint_vertex[v]];
     }
     return SUP_OK;
 }

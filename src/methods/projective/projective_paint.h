@@ -1,4 +1,4 @@
-/* projective_paint.h (internal) - what the artist marked, on the simulated skin. See projective_paint.c. */
+/* projective_paint.h (internal) - painted maps on the simulated skin. See projective_paint.c. */
 #ifndef SUP_METHODS_PROJECTIVE_PROJECTIVE_PAINT_H
 #define SUP_METHODS_PROJECTIVE_PROJECTIVE_PAINT_H
 
@@ -9,28 +9,28 @@
 
 typedef struct sup_projective_painted {
     float *stiffness;     /* [skin_count] times the tissue's */
-    unsigned char *fixed; /* [skin_count] skin that the solver is given */
+    unsigned char *fixed; /* [skin_count] 1: follows linear blending, anchored in the solver */
     int32_t fixed_count;
-    float *close;           /* [skin_count] share of linear blending that close skin needs (rest_contact.h) */
-    unsigned char *between; /* [skin_count] 1: close skin that is not carried */
-    double *swing;          /* [skin_count] sup_tissue_swing */
+    float *close;           /* [skin_count] weight of linear blending that close skin needs (rest_contact.h) */
+    unsigned char *between; /* [skin_count] 1: close skin without such a weight */
+    double *deflection;     /* [skin_count] sup_tissue_deflection */
 } sup_projective_painted;
 
-/* [coarse_count] nonzero for flesh that bones do not hold; NULL when memory ran out. */
+/* [coarse_count] nonzero for tissue that is not attached to bones; NULL when out of memory. */
 unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
                                           sup_arena *arena);
-/* Painted radii of bones and joints into `def`; its arrays are `arena`'s. */
+/* Sets the painted radii of bones and joints in `def`; the arrays are allocated from `arena`. */
 sup_result sup_projective_paint_radii(const sup_bind_input *input, sup_arena *arena, sup_skeleton_def *def,
                                       sup_error *error);
-/* Holds bases of the tissue, and adds what the step needs to the model. Memory is `arena`'s. */
+/* Attaches bases of the tissue to bones, and adds the arrays of the step to the model. Allocates from `arena`. */
 sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
                                      const sup_volumetric_skeleton *skeleton, sup_tissue *tissue, sup_arena *arena,
                                      sup_projective_painted *paint, sup_model_builder *builder, sup_error *error);
 
-/* The shares of linear blending of a live instance, for `values` [shown vertices] of the map "rigid", NULL for those of the
- * bind: at most skin_count each of `vertex` and `share`. Only what is shown can change: skin that the solver was given
- * at bind stays with linear blending, and paint that would free it is refused. */
+/* Weights of linear blending of a live instance, for `values` [render vertices] of the map "rigid", NULL for those of
+ * the bind: at most skin_count each of `vertex` and `weight`. Skin that was anchored in the solver at bind stays rigid:
+ * values that would free it are refused. */
 sup_result sup_projective_paint_live(const sup_model *model, const sup_projective_view *view, const float *values,
-                                     int32_t *vertex, float *share, int32_t *count, sup_error *error);
+                                     int32_t *vertex, float *weight, int32_t *count, sup_error *error);
 
 #endif

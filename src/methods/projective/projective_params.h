@@ -1,4 +1,4 @@
-/* projective_params.h (internal) - the rows of the parameters, for the tables of this method and of those made of it. */
+/* projective_params.h (internal) - the parameter table, shared by this method and methods derived from it. */
 #ifndef SUP_METHODS_PROJECTIVE_PROJECTIVE_PARAMS_H
 #define SUP_METHODS_PROJECTIVE_PROJECTIVE_PARAMS_H
 
@@ -8,46 +8,47 @@ static const char *const sup_sliding_choices[] = {"off", "on", "whole", NULL};
 static const char *const sup_up_choices[] = {"y", "z", "x", NULL};
 
 /* clang-format off */
-#define SUP_PROJECTIVE_PARAM_ROWS \
+#define SUP_PROJECTIVE_PARAM_TABLE \
     [SUP_PROJECTIVE_VERTICES] = {"vertices", "", SUP_PARAM_INT, 100, 200000, 5000, NULL, false, \
-                                 "Skin vertices that are simulated; the shown skin rides on them."}, \
+                                 "Vertices of the simulated skin; the render mesh is interpolated from them."}, \
     [SUP_PROJECTIVE_STIFFNESS] = {"stiffness", "", SUP_PARAM_FLOAT, 0.02, 50, 1, NULL, false, \
-                                  "How firm the flesh is; less hangs and swings more."}, \
+                                  "Stiffness of the tissue; a lower value sags and swings more."}, \
     [SUP_PROJECTIVE_VOLUME] = {"volume", "", SUP_PARAM_FLOAT, 0, 20, 1, NULL, false, \
-                               "How much flesh keeps its volume, and so bulges where limbs bend; 0: strain alone."}, \
+                          "Strength of volume preservation, which makes tissue bulge where limbs bend; 0: none."}, \
     [SUP_PROJECTIVE_MASS] = {"mass", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, false, \
-                             "How heavy the flesh is; more swings longer."}, \
+                             "Mass of the tissue; a higher value swings longer."}, \
     [SUP_PROJECTIVE_RADIUS] = {"radius", "", SUP_PARAM_FLOAT, 0.1, 1.3, 1, NULL, false, \
-                               "Thickness of the bones; more leaves less flesh."}, \
+                               "Scale of the bone radii; thicker bones leave less tissue."}, \
     [SUP_PROJECTIVE_DYNAMIC] = {"dynamic", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false, \
-                                "Flesh swings; off: every pose has one shape, whatever came before."}, \
+                                "Tissue has inertia; off: the shape depends on the pose alone."}, \
     [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_CHOICE, 0, 2, 1, sup_sliding_choices, false, \
-                                "Flesh slides over the joints; off: it sticks to them, and joints turn by half of the " \
-                                "bend; whole: they turn with the bone after them, for comparison."}, \
+                          "Tissue slides over joints (on), or sticks to joint spheres that rotate by half of the " \
+                                "bend (off) or with the child bone (whole, for comparison)."}, \
     [SUP_PROJECTIVE_ITERATIONS] = {"iterations", "", SUP_PARAM_INT, 0, 100, 0, NULL, true, \
-                                   "Most solver iterations a step; 0: as many as reach what ten plain ones do."}, \
+                         "Maximum solver iterations per step; 0: as many as match ten unaccelerated iterations."}, \
     [SUP_PROJECTIVE_TOLERANCE] = {"tolerance", "", SUP_PARAM_FLOAT, 0, 0.01, 0, NULL, true, \
-                                  "Part of its energy that a step may leave to save time, 1e-6 about a third of it; " \
-                                  "0: none that positions can show."}, \
+                                  "Relative energy decrease below which a step stops iterating; 1e-6 saves about a " \
+                                  "third of the time, 0 converges to the precision of positions."}, \
     [SUP_PROJECTIVE_DAMPING] = {"damping", "", SUP_PARAM_FLOAT, 0, 1, 0, NULL, true, \
-                                "Part of the momentum that each step takes away, beside the solver's own."}, \
+                                "Fraction of the momentum removed in each step, in addition to numerical damping."}, \
     [SUP_PROJECTIVE_GRAVITY] = {"gravity", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true, \
-                                "Pull on the flesh; 0: the rest shape already hangs as it should."}, \
-    [SUP_PROJECTIVE_UP] = {"up", "", SUP_PARAM_CHOICE, 0, 2, 0, sup_up_choices, true, "Axis that gravity pulls against."}, \
+                                "Gravity on the tissue; 0: the rest shape already includes it."}, \
+    [SUP_PROJECTIVE_UP] = {"up", "", SUP_PARAM_CHOICE, 0, 2, 0, sup_up_choices, true, \
+                           "Up axis, opposite to gravity."}, \
     [SUP_PROJECTIVE_WIND] = {"wind", "m/s^2", SUP_PARAM_FLOAT, 0, 100, 0, NULL, true, \
-                             "Push of a steady wind on all flesh, as an acceleration."}, \
+                             "Constant wind on all tissue, as an acceleration."}, \
     [SUP_PROJECTIVE_WIND_HEADING] = {"wind_heading", "degrees", SUP_PARAM_FLOAT, -360, 360, 0, NULL, true, \
-                                     "Where the wind blows to, around the up axis: 0 along the next axis after it."}, \
+                               "Direction of the wind around the up axis; 0: along the axis after it (x y z x)."}, \
     [SUP_PROJECTIVE_WIND_RISE] = {"wind_rise", "degrees", SUP_PARAM_FLOAT, -90, 90, 0, NULL, true, \
-                                  "How steeply the wind blows upwards."}, \
+                                  "Angle of the wind above the horizontal."}, \
     [SUP_PROJECTIVE_CONTACT] = {"contact", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, \
-                                "Skin touches skin instead of passing through."}, \
+                                "Self-collision of the skin."}, \
     [SUP_PROJECTIVE_FRICTION] = {"friction", "", SUP_PARAM_FLOAT, 0, 2, 0.2, NULL, true, \
-                                 "Friction between touching skin."}, \
+                                 "Coulomb friction coefficient of self-collision."}, \
     [SUP_PROJECTIVE_FAST] = {"fast", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true, \
-                             "One rotation for each prism of flesh instead of three: a little faster and rougher."}, \
+                        "One rotation per prism instead of one per tetrahedron: slightly faster, less accurate."}, \
     [SUP_PROJECTIVE_UNTANGLE] = {"untangle", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, \
-                                "What still crosses in the shown skin is parted, with contact; off: it is left."}
+                                "Remove remaining self-intersections of the render mesh; needs contact."}
 /* clang-format on */
 
 #endif

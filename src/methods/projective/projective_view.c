@@ -1,4 +1,4 @@
-/* projective_view.c - finding the arrays of a projective model again, and checking that they belong together. */
+/* projective_view.c - opens the arrays of a projective model and checks that they are consistent. */
 #include "methods/projective/projective_view.h"
 
 #include "methods/projective/projective.h"
@@ -6,7 +6,7 @@
 static sup_result fail_arrays(sup_error *error, const char *what)
 {
     return sup_fail(error, SUP_ERROR_FORMAT, "projective.model", "",
-                    "The model is damaged: its %s do not fit together. Bind it again.", what);
+                    "The model is damaged: its %s are inconsistent. Bind it again.", what);
 }
 
 static sup_result open_joints(const sup_model *model, sup_projective_view *view, sup_error *error)
@@ -48,18 +48,18 @@ static sup_result open_rigid(const sup_model *model, sup_projective_view *view, 
     int64_t rigid = sup_model_array_count(model, SUP_PROJECTIVE_RIGID_VERTEX);
     view->fixed = sup_model_array(model, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, -1);
     view->rigid_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
-    view->rigid_share = sup_model_array(model, SUP_PROJECTIVE_RIGID_SHARE, SUP_ARRAY_FLOAT, rigid);
-    int32_t skin = view->system.skin_count, shown = sup_model_vertex_count(model);
+    view->rigid_weight = sup_model_array(model, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, rigid);
+    int32_t skin = view->system.skin_count, render_count = sup_model_vertex_count(model);
     view->paint_vertex = sup_model_array(model, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin);
     bool ok = view->paint_vertex != NULL && view->fixed != NULL && view->rigid_vertex != NULL &&
-              view->rigid_share != NULL && fixed <= skin && rigid <= skin;
+              view->rigid_weight != NULL && fixed <= skin && rigid <= skin;
     for (int64_t i = 0; ok && i < fixed; i++)
         ok = view->fixed[i] > (i > 0 ? view->fixed[i - 1] : -1) && view->fixed[i] < skin;
     for (int64_t i = 0; ok && i < rigid; i++)
-        ok = view->rigid_vertex[i] >= 0 && view->rigid_vertex[i] < skin && view->rigid_share[i] >= 0.0f &&
-             view->rigid_share[i] <= 1.0f;
+        ok = view->rigid_vertex[i] >= 0 && view->rigid_vertex[i] < skin && view->rigid_weight[i] >= 0.0f &&
+             view->rigid_weight[i] <= 1.0f;
     for (int32_t v = 0; ok && v < skin; v++)
-        ok = view->paint_vertex[v] >= 0 && view->paint_vertex[v] < shown;
+        ok = view->paint_vertex[v] >= 0 && view->paint_vertex[v] < render_count;
     if (!ok) return fail_arrays(error, "rigid regions");
     view->fixed_count = (int32_t)fixed;
     view->rigid_count = (int32_t)rigid;
@@ -74,8 +74,8 @@ static sup_result open_velocity_limit(const sup_model *model, sup_projective_vie
     int32_t skin = view->system.skin_count;
     bool ok = view->velocity_limit_vertex != NULL && view->velocity_limit_length != NULL && count <= skin;
     for (int64_t i = 0; ok && i < count; i++)
-        ok = view->velocity_limit_vertex[i] >= 0 && view->velocity_limit_vertex[i] < skin && view->velocity_limit_length[i] > 0.0f &&
-             isfinite(view->velocity_limit_length[i]);
+        ok = view->velocity_limit_vertex[i] >= 0 && view->velocity_limit_vertex[i] < skin &&
+             view->velocity_limit_length[i] > 0.0f && isfinite(view->velocity_limit_length[i]);
     if (!ok) return fail_arrays(error, "velocity limits");
     view->velocity_limit_count = (int32_t)count;
     return SUP_OK;
@@ -92,15 +92,16 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
     if (result == SUP_OK) result = open_velocity_limit(model, view, error);
     if (result == SUP_OK) result = sup_detect_view(model, &view->detect, error);
     if (result == SUP_OK) result = sup_upsample_open(model, SUP_PROJECTIVE_UPSAMPLE, &view->upsample, error);
-    if (result == SUP_OK) result = sup_untangle_open(model, &view->part, error);
+    if (result == SUP_OK) result = sup_untangle_open(model, &view->untangle, error);
     if (result != SUP_OK) return result;
-    bool fits =
-        view->anchors.joint_count == view->joint_count &&
-        view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
-        view->detect.vertex_count == view->system.skin_count && view->detect.segment_count == view->anchors.segment_count &&
-        view->upsample.vertex_count == sup_model_vertex_count(model) &&
-        view->upsample.coarse_count == view->system.skin_count && view->part.coarse_count == view->system.skin_count;
-    return fits ? SUP_OK : fail_arrays(error, "parts");
+    bool fits = view->anchors.joint_count == view->joint_count &&
+                view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&
+                view->detect.vertex_count == view->system.skin_count &&
+                view->detect.segment_count == view->anchors.segment_count &&
+                view->upsample.vertex_count == sup_model_vertex_count(model) &&
+                view->upsample.coarse_count == view->system.skin_count &&
+                view->untangle.coarse_count == view->system.skin_count;
+    return fits ? SUP_OK : fail_arrays(error, "arrays");
 }
 
 sup_result sup_projective_check(const sup_model *model, sup_error *error)
