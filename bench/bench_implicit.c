@@ -210,8 +210,7 @@ static void bench_table(const sup_context *two)
             body_open(&b, threads == 2 ? two : NULL, "human", big ? 1.0 : 0.65, SUP_WEIGHTS_AUTO);
             find_axis(&b, "left_lower_arm", "arms_crossed", 1.5);
             printf("\n%d threads: bind %.2f s, model %.1f MB, instance %.1f MB\n", threads, b.bind_ms * 1e-3,
-                   (double)sup_model_bytes(b.model).size * 1e-6,
-                   (double)state_size(&b) * 1e-6);
+                   (double)sup_model_bytes(b.model).size * 1e-6, (double)state_size(&b) * 1e-6);
             printf("%-22s %8s %6s %7s | %8s %8s | %7s %8s %8s\n", "moving", "vertices", "bones", "rad", "ms", "worst",
                    "iterations", "awake", "evals/v");
             for (int solver = 0; solver < (threads == 2 && !big ? 2 : 1); solver++) {

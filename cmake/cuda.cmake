@@ -21,7 +21,7 @@ option(SUPPLE_CUDA "Build the GPU backend with nvcc" ${SUPPLE_CUDA_DEFAULT})
 
 set(sources nested_dissection.c subdomains.c subdomains_inverse.c subdomains_pack.c subdomains_volume.c crowd_support.c
   upsample_rows.c untangle_clusters.c)
-set(device_sources device.c crowd.c crowd_open.c crowd_morphs.c crowd_colliders.c runtime.cu pose.cu step_prepare.cu
+set(device_sources device.c crowd.c crowd_open.c crowd_memory.c crowd_morphs.c crowd_colliders.c runtime.cu pose.cu step_prepare.cu
   detect.cu step.cu step_persistent.cu contact_solve.cu schur.cu render_mesh.cu blend_skinning.cu untangle.cu
   colliders.cu list_constraints.cu)
 set(SUPPLE_CUDA_SOURCES ${sources} ${device_sources}) # for tests/cuda/emulator

@@ -1,10 +1,10 @@
-/* crowd.c - a crowd on a GPU: everybody with a motion of his own, the far ones with less detail; then the skins side by side as
- * an OBJ.
+/* crowd.c - a crowd on a GPU: everybody with a motion of his own, the far ones with less detail; then the skins side by
+ * side as an OBJ.
  *
  *     sample_crowd OUT.obj [COUNT [SECONDS]]
  *
- * An engine would not read the skins back: it gives sup_crowd_def its own vertex buffers on the device. Without a GPU the
- * program says so; the same model then steps on the CPU (engine.c). */
+ * An engine would not read the skins back: it gives sup_crowd_def its own vertex buffers on the device. Without a GPU
+ * the program says so; the same model then steps on the CPU (engine.c). */
 #include <supple/device.h>
 #include <supple/supple.h>
 
@@ -51,7 +51,8 @@ static void crowd_destroy(crowd *c)
     sup_character_destroy(c->character);
 }
 
-/* Everybody his own clip, time and pace. Who stands far away takes fewer, simpler iterations, and what crosses is left. */
+/* Each instance has its own clip, start time and speed. Distant instances take fewer, simpler iterations and are not
+ * untangled. */
 static sup_result crowd_begin(crowd *c, sup_error *error)
 {
     sup_result result = SUP_OK;

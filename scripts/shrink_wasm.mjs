@@ -1,9 +1,9 @@
 // A linked WebAssembly file, smaller: node scripts/shrink_wasm.mjs IN OUT
 //
-// The linker writes every number that it fills in with five bytes, however small it is (its own option against that crashes
-// in the version that Debian has). Here the code is read instruction by instruction and every number written anew with as
-// few bytes as it needs; locals are numbered by how often they are used, and functions that have much in common stand next to
-// each other, where gzip sees it. Nothing else changes.
+// The linker writes every number that it fills in with five bytes, however small it is (its own option against that
+// crashes in the version that Debian has). Here the code is read instruction by instruction and every number written
+// anew with as few bytes as it needs; locals are numbered by how often they are used, and functions that have much in
+// common stand next to each other, where gzip sees it. Nothing else changes.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const TYPES = 1, IMPORTS = 2, FUNCTIONS = 3, EXPORTS = 7, START = 8, ELEMENTS = 9, CODE = 10;
@@ -46,14 +46,28 @@ function signedBytes(value) {
   return [...bytes, Number(value & 0x7fn)];
 }
 
-// What stands behind an opcode: u and s are numbers without and with sign, m the place in memory of a load or store, b a byte,
-// 4, 8 and x are 4, 8 and 16 bytes, t a list of branches, v a list of types.
+// What stands behind an opcode: u and s are numbers without and with sign, m the place in memory of a load or store, b
+// a byte, 4, 8 and x are 4, 8 and 16 bytes, t a list of branches, v a list of types.
 function operands(op) {
-  if (op <= 0x01 || op === 0x05 || op === 0x0b || op === 0x0f || op === 0x1a || op === 0x1b || (op >= 0x45 && op <= 0xc4) || op === 0xd1) return '';
+  if (
+    op <= 0x01 || op === 0x05 || op === 0x0b || op === 0x0f || op === 0x1a || op === 0x1b ||
+    (op >= 0x45 && op <= 0xc4) || op === 0xd1)
+    return '';
   if (op >= 0x02 && op <= 0x04) return 's';
   if (op === 0x0c || op === 0x0d || op === 0x10 || (op >= 0x20 && op <= 0x26) || op === 0xd2) return 'u';
   if (op >= 0x28 && op <= 0x3e) return 'm';
-  const others = { 0x0e: 't', 0x11: 'uu', 0x1c: 'v', 0x3f: 'u', 0x40: 'u', 0x41: 's', 0x42: 's', 0x43: '4', 0x44: '8', 0xd0: 's' };
+  const others = {
+    0x0e: 't',
+    0x11: 'uu',
+    0x1c: 'v',
+    0x3f: 'u',
+    0x40: 'u',
+    0x41: 's',
+    0x42: 's',
+    0x43: '4',
+    0x44: '8',
+    0xd0: 's'
+  };
   if (others[op] === undefined) throw new Error(`An instruction 0x${op.toString(16)} is not known here.`);
   return others[op];
 }
@@ -86,7 +100,8 @@ function copyOperand(kind) {
 // The number of a function after all have changed places; imported ones come first and stay.
 function copyFunctionNumber() {
   const number = Number(readUnsigned());
-  append(unsignedBytes(number < imported ? number : imported + (order?.places[number - imported] ?? number - imported)));
+  append(
+    unsignedBytes(number < imported ? number : imported + (order?.places[number - imported] ?? number - imported)));
 }
 
 // Instructions up to `end`. Locals are counted into `uses`, and get the numbers that `renumber` has for them.
@@ -122,7 +137,8 @@ function copyFunction(parameters) {
   const locals = types.map((type, i) => ({ type, number: i + parameters, uses: uses.get(i + parameters) ?? 0 }));
   const usesOf = (type) => locals.reduce((sum, local) => sum + (local.type === type ? local.uses : 0), 0);
   const total = new Map([...new Set(types)].map((type) => [type, usesOf(type)]));
-  locals.sort((a, b) => total.get(b.type) - total.get(a.type) || a.type - b.type || b.uses - a.uses || a.number - b.number);
+  locals.sort(
+    (a, b) => total.get(b.type) - total.get(a.type) || a.type - b.type || b.uses - a.uses || a.number - b.number);
   at = code;
   out = [];
   const kinds = [...new Set(locals.map((local) => local.type))];
@@ -232,7 +248,8 @@ function sharedRuns() {
   return runs;
 }
 
-// Next is always the function that has most in common, for its size, with those in the last 28 kB, about what gzip remembers.
+// Next is always the function that has most in common, for its size, with those in the last 28 kB, about what gzip
+// remembers.
 function likeNextToLike() {
   const REMEMBERED = 28000, SMALL = 200;
   const runs = sharedRuns(), seen = new Map(), common = bodies.map(() => 0), left = new Set(bodies.keys());

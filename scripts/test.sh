@@ -22,6 +22,7 @@ stage "layers" scripts/check_layers.sh
 stage "sizes of files and functions" scripts/check_size.sh
 stage "documents" scripts/check_docs.sh
 stage "vocabulary" scripts/check_vocabulary.sh
+stage "constants of CPU and GPU" scripts/check_constants.sh
 stage "shell scripts" shell_check
 stage "tests" normal
 finish_stages

@@ -156,7 +156,7 @@ static sup_result find_wrap(sup_template_build *b, sup_error *error)
 {
     double began = seconds();
     sup_result result = sup_mesh_sdf_create(&b->context, b->skin.vertex_count, b->skin_floats, b->skin.triangle_count,
-                                         b->skin.triangles, &b->skin_solid, error);
+                                            b->skin.triangles, &b->skin_solid, error);
     if (result != SUP_OK) return result;
     b->wrap = b->def->wrap;
     if (b->wrap.triangle_count == 0) result = make_wrap(b, error);

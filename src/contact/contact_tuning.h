@@ -59,7 +59,7 @@ enum { SUP_CONTACT_WALK_STEPS = 8 };    /* triangles that a pair crosses in a ti
 #define SUP_COLLIDER_GAP 0.1f      /* height at which skin is kept above a collider, */
 #define SUP_COLLIDER_RELEASE 0.25f /* and height above that gap at which a contact ends */
 /* Penetration depth, in units of tissue thickness plus one edge, from which on a collider pushes less, and from which
- * on it does not push: skin is not torn off bones that are inside a collider. */
+ * on it does not push: skin is not pulled off bones that are inside a collider. */
 #define SUP_COLLIDER_FULL_DEPTH 2.0
 #define SUP_COLLIDER_MAX_DEPTH 4.0
 #define SUP_COLLIDER_STIFFNESS \

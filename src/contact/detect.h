@@ -47,14 +47,14 @@ typedef struct sup_detect_def {
     int32_t vertex_count, triangle_count, segment_count;
     const double *skin;               /* [vertex_count*3] bind pose */
     const int32_t *triangles;         /* [triangle_count*3] outward, three different corners in range */
-    const sup_foot_point *feet;             /* [vertex_count] foot points */
+    const sup_foot_point *feet;       /* [vertex_count] foot points */
     const sup_bone_segment *segments; /* [segment_count] bind pose */
 } sup_detect_def;
 
 static inline sup_detect_def sup_detect_def_of(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton)
 {
     return (sup_detect_def){tissue->skin_count, tissue->triangle_count, skeleton->segment_count, tissue->skin,
-                            tissue->triangles,  tissue->foot_points,           skeleton->segments};
+                            tissue->triangles,  tissue->foot_points,    skeleton->segments};
 }
 
 /* Points are numbered skin first: i < vertex_count is skin vertex i, vertex_count + i its foot point. */

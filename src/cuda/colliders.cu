@@ -56,8 +56,8 @@ static __device__ float hold_fraction(const sup_gpu_collider &collider, double t
 
 /* A contact with one unknown; the collider's point is part of the offset and of the start position. */
 static __device__ sup_gpu_contact make_contact(const sup_gpu_system &s, int unknown, float4 now,
-                                           const sup_posed_collider &solid, const sup_collider_query &query, float gap,
-                                           float hold)
+                                               const sup_posed_collider &solid, const sup_collider_query &query,
+                                               float gap, float hold)
 {
     sup_gpu_contact contact = {};
     contact.node[0] = unknown;
@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(THREADS)
         const size_t skin = (size_t)character * s.skin_count + v, slot = (size_t)character * s.contact_count + v;
         const sup_gpu_collider *colliders = c.solids + (size_t)character * c.count;
         sup_collider_query query;
-        const int which = find_deepest(c, colliders, st.extrapolated[skin], st.touched[skin], query), unknown = s.node[v];
+        const int which = find_deepest(c, colliders, st.extrapolated[skin], st.touched[skin], query),
+                  unknown = s.node[v];
         float hold = 0.0f;
         if (which >= 0 && unknown < s.unknown_count)
             hold = hold_fraction(colliders[which], c.thickness[v],

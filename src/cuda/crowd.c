@@ -6,6 +6,7 @@
 #include "cuda/crowd.h"
 
 #include "base/base.h"
+#include "solver/solver_tuning.h"
 #include "bind/model.h"
 #include "pose/timestep.h"
 #include "math/affine.h"
@@ -16,10 +17,11 @@
 #include <math.h>
 
 enum {
-    SETTLE_STEPS = 30,         /* steps without momentum after a reset, */
-    SETTLE_CONTACT_STEPS = 20, /* and with contact after those */
-    OWN_TURNS_TOUCHING = 6,    /* iterations at most, where none are asked for, with contact (solver.h) */
-    SPARE_OF_COLLIDERS = 12 /* instead of SUP_GPU_SPARE_ITERATIONS: their rows are stiff, and up to eleven steps were taken back */
+    /* Iterations that are launched with contact when the caller sets none: one more than the CPU takes, since an
+     * iteration may be rejected. */
+    CONTACT_ITERATIONS = SUP_SOLVER_ITERATIONS_CONTACT + 1,
+    COLLIDER_SPARE_ITERATIONS = 12 /* instead of SUP_GPU_SPARE_ITERATIONS: their contacts are stiff, and up to eleven
+                                    * iterations are rejected */
 };
 
 /* --- Creation --- */
@@ -255,19 +257,21 @@ static int32_t count_solves(const sup_crowd *crowd)
 static int32_t count_turns(const sup_crowd *crowd)
 {
     bool contact = count_solves(crowd) > 0;
-    int32_t most = 1, own = contact ? OWN_TURNS_TOUCHING : crowd->system.volume > 0.0f ? 7 : 8;
+    int32_t most = 1, own = contact                       ? CONTACT_ITERATIONS
+                            : crowd->system.volume > 0.0f ? SUP_SOLVER_ITERATIONS_VOLUME
+                                                          : SUP_SOLVER_ITERATIONS_STRAIN;
     for (int32_t i = 0; i < crowd->count; i++) {
         int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
         most = asked > most ? asked : most;
     }
-    return most + (crowd->colliders.count > 0 ? SPARE_OF_COLLIDERS : SUP_GPU_SPARE_ITERATIONS);
+    return most + (crowd->colliders.count > 0 ? COLLIDER_SPARE_ITERATIONS : SUP_GPU_SPARE_ITERATIONS);
 }
 
 static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
                           void *stream)
 {
-    return sup_gpu_anchors_step(anchors, joints, phases_of(st), sizeof(sup_gpu_progress), st->anchors, st->anchor_acceleration,
-                                stream);
+    return sup_gpu_anchors_step(anchors, joints, phases_of(st), sizeof(sup_gpu_progress), st->anchors,
+                                st->anchor_acceleration, stream);
 }
 
 static int launch_contact(sup_crowd *crowd, void *stream)
@@ -276,8 +280,8 @@ static int launch_contact(sup_crowd *crowd, void *stream)
     if (code == 0 && crowd->graph_detects)
         code = sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
     if (code == 0 && crowd->colliders.count > 0)
-        code = sup_gpu_collide(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body, crowd->joints.pose,
-                             stream);
+        code = sup_gpu_collide(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body,
+                               crowd->joints.pose, stream);
     return code == 0 ? sup_gpu_list_contacts(&crowd->system, &crowd->state, stream) : code;
 }
 
@@ -418,9 +422,10 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     size_t anchors = n * (size_t)s->anchor_count, joints = n * (size_t)crowd->joint_count * 12;
     size_t rows = n * (size_t)s->contact_count;
     sup_gpu_state st = crowd->state;
-    sup_gpu_four **vectors[] = {&st.x[0],     &st.x[1],     &st.iterate[0], &st.iterate[1], &st.iterate[2],
-                                &st.prediction,    &st.prediction_error,     &st.inertial,   &st.limit_push,       &st.rest_damping,
-                                &st.gradient, &st.residual, &st.search,     &st.image,      &st.product};
+    sup_gpu_four **vectors[] = {&st.x[0],       &st.x[1],         &st.iterate[0],       &st.iterate[1],
+                                &st.iterate[2], &st.prediction,   &st.prediction_error, &st.inertial,
+                                &st.limit_push, &st.rest_damping, &st.gradient,         &st.residual,
+                                &st.search,     &st.image,        &st.product};
     sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.limited, &st.extrapolated};
     st.count = end - begin;
     st.commands = crowd->settle_orders + n;
@@ -492,12 +497,14 @@ static int settle_contact(sup_crowd *crowd, int32_t begin, const sup_gpu_state *
     const sup_gpu_system *system = &crowd->system;
     sup_gpu_detect detect = detect_range(crowd, begin);
     int code = sup_gpu_settled(system, st, stream);
-    for (int32_t step = 0; code == 0 && step < SETTLE_CONTACT_STEPS; step++) {
+    for (int32_t step = 0; code == 0 && step < SUP_SETTLE_CONTACT_STEPS; step++) {
         code = sup_gpu_settle_detect(system, st, stream);
         if (code == 0) code = sup_gpu_detect_step(&detect, system, st, body, stream);
         if (code == 0) code = sup_gpu_list_contacts(system, st, stream);
         if (code == 0) code = sup_gpu_settle_contact(st, stream);
-        if (code == 0) code = sup_gpu_step(system, st, OWN_TURNS_TOUCHING + SUP_GPU_SPARE_ITERATIONS, SUP_RESPONSE_MAX_SOLVES, stream);
+        if (code == 0)
+            code = sup_gpu_step(system, st, CONTACT_ITERATIONS + SUP_GPU_SPARE_ITERATIONS, SUP_RESPONSE_MAX_SOLVES,
+                                stream);
         if (code == 0) code = sup_gpu_finish(system, st, body, pose, stream);
         if (code == 0) code = sup_gpu_stop(system, st, stream);
     }
@@ -527,8 +534,8 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     if (code == 0) code = launch_anchors(&anchors, &joints, &st, stream);
     if (code == 0) code = sup_gpu_prepare(system, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_reset(system, &st, &body, joints.pose, stream);
-    for (int32_t step = 0; code == 0 && step < SETTLE_STEPS; step++) {
-        code = sup_gpu_step(system, &st, 8 + SUP_GPU_SPARE_ITERATIONS, 0, stream);
+    for (int32_t step = 0; code == 0 && step < SUP_SETTLE_STEPS; step++) {
+        code = sup_gpu_step(system, &st, SUP_SOLVER_ITERATIONS_STRAIN + SUP_GPU_SPARE_ITERATIONS, 0, stream);
         if (code == 0) code = sup_gpu_finish(system, &st, &body, joints.pose, stream);
         if (code == 0) code = sup_gpu_stop(system, &st, stream);
         if (code == 0) code = sup_gpu_settle_end(&st, stream);

@@ -33,7 +33,7 @@ typedef struct sup_crowd_colliders {
      * one */
     sup_affine *transform, *node_world, *from, *to;
     sup_gpu_collider *solids; /* [instances*count] as last sent */
-    bool at_rest;          /* no collider moves in them */
+    bool at_rest;             /* no collider moves in them */
     sup_gpu_colliders device;
 } sup_crowd_colliders;
 

@@ -59,7 +59,8 @@ static sup_result create_solids(sup_crowd *crowd, sup_error *error)
     size_t count = (size_t)c->count, all = (size_t)crowd->count * count;
     for (size_t i = 0; i < count; i++) {
         sup_gpu_collider *to = &c->solids[i];
-        *to = (sup_gpu_collider){.solid = c->list->solids[i], .transform = c->list->transform[i], .node = c->list->node[i]};
+        *to = (sup_gpu_collider){
+            .solid = c->list->solids[i], .transform = c->list->transform[i], .node = c->list->node[i]};
         c->follow = c->follow || to->node >= 0;
         if (to->solid.shape != SUP_COLLIDER_MESH) continue;
         to->solid.mesh = upload_mesh(crowd, c->list->solids[i].mesh, error);
@@ -89,8 +90,9 @@ sup_result sup_crowd_open_colliders(sup_crowd *crowd, const sup_projective_view 
     sup_result result = create_solids(crowd, error);
     if (result != SUP_OK) return result;
     sup_gpu_colliders *to = &c->device;
-    *to = (sup_gpu_colliders){
-        .count = c->count, .gap = SUP_COLLIDER_GAP * view->detect.edge[0], .release = SUP_COLLIDER_RELEASE * view->detect.edge[0]};
+    *to = (sup_gpu_colliders){.count = c->count,
+                              .gap = SUP_COLLIDER_GAP * view->detect.edge[0],
+                              .release = SUP_COLLIDER_RELEASE * view->detect.edge[0]};
     to->thickness = sup_crowd_upload(crowd, thickness, skin, sizeof *thickness, error);
     if (to->thickness != NULL) to->solids = sup_crowd_upload(crowd, c->solids, all, sizeof(sup_gpu_collider), error);
     if (to->solids != NULL) to->followed = sup_crowd_alloc(crowd, all, sizeof(sup_affine), error);

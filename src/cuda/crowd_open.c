@@ -7,38 +7,6 @@
 #include "methods/projective/projective.h"
 #include "skin/skin.h"
 
-void *sup_crowd_alloc(sup_crowd *crowd, size_t count, size_t size, sup_error *error)
-{
-    size_t bytes = sup_size_multiply(count, size);
-    void *memory = NULL, **slot = sup_array_push(&crowd->context.allocator, &crowd->memory, 1);
-    if (slot == NULL) {
-        sup_fail_memory(error, "the crowd");
-        return NULL;
-    }
-    *slot = NULL;
-    int code = sup_cuda_alloc(&memory, bytes);
-    if (code != 0) {
-        sup_cuda_result(crowd->device, code, "the crowd was opened", error);
-        if (sup_cuda_is_memory(code))
-            sup_fail(error, SUP_ERROR_MEMORY, "cuda.memory", crowd->device->info.name,
-                     "%d instances do not fit the free GPU memory: %d MB are allocated and %d MB more are required. "
-                     "Use fewer instances.",
-                     (int)crowd->count, (int)(crowd->allocated >> 20), (int)(bytes >> 20));
-        return NULL;
-    }
-    crowd->allocated += bytes;
-    *slot = memory;
-    return memory;
-}
-
-void *sup_crowd_upload(sup_crowd *crowd, const void *from, size_t count, size_t size, sup_error *error)
-{
-    void *memory = sup_crowd_alloc(crowd, count, size, error);
-    if (memory == NULL || count == 0) return memory;
-    int code = sup_cuda_copy(memory, from, count * size);
-    return sup_cuda_result(crowd->device, code, "a model was copied to it", error) == SUP_OK ? memory : NULL;
-}
-
 /* Uploads the arrays of a structure and remembers a failure. */
 typedef struct uploader {
     sup_crowd *crowd;
@@ -377,12 +345,12 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
     if (inner == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->subdomain_count; p++) {
         int32_t local = b->subdomains[p].count + b->subdomains[p].slot_count + b->subdomains[p].anchor_count;
-        int32_t chambers = b->subdomains[p].blend_count * b->subdomains[p].prism_stride;
+        int32_t region_slots = b->subdomains[p].blend_count * b->subdomains[p].prism_stride;
         int32_t skin = b->subdomains[p].count + b->subdomains[p].slot_count;
         skin = skin > b->subdomains[p].foot_count ? skin : b->subdomains[p].foot_count;
         most = local > most ? local : most;
         feet = skin > feet ? skin : feet;
-        blend = chambers > blend ? chambers : blend;
+        blend = region_slots > blend ? region_slots : blend;
     }
     crowd->system = (sup_gpu_system){
         .unknown_count = b->unknown_count,
@@ -456,7 +424,8 @@ static void open_words(uploader *u, sup_gpu_state *st)
     sup_gpu_messages *w = &st->messages;
     for (int32_t i = 0; i < 2; i++) {
         w->slot[i] = up(u, NULL, (int64_t)s->slot_count + 1, sizeof(sup_gpu_message));
-        w->separator[i] = up(u, NULL, (int64_t)sup_gpu_persistent_tiles(s) * s->separator_count + 1, sizeof(sup_gpu_message));
+        w->separator[i] =
+            up(u, NULL, (int64_t)sup_gpu_persistent_tiles(s) * s->separator_count + 1, sizeof(sup_gpu_message));
         w->sum[i] = up(u, NULL, 3 * (int64_t)s->subdomain_count + s->persistent_blocks, sizeof(sup_gpu_message));
         w->search[i] = up(u, NULL, s->unknown_count, sizeof(sup_gpu_message));
         w->contact[i] = up(u, NULL, s->contact_count, sizeof(sup_gpu_message));
@@ -483,8 +452,9 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->count = crowd->count;
     st->commands = crowd->device_orders;
     st->progress = up(&u, NULL, n, sizeof(sup_gpu_progress));
-    sup_gpu_four **vectors[] = {&st->x[0],  &st->x[1], &st->iterate[0], &st->iterate[1], &st->iterate[2],
-                                &st->prediction, &st->prediction_error, &st->inertial,   &st->limit_push};
+    sup_gpu_four **vectors[] = {&st->x[0],       &st->x[1],       &st->iterate[0],       &st->iterate[1],
+                                &st->iterate[2], &st->prediction, &st->prediction_error, &st->inertial,
+                                &st->limit_push};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] = up(&u, NULL, vector, four);
     for (int32_t i = 0; i < SUP_SOLVER_HISTORY; i++)
@@ -737,8 +707,9 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
     sup_subdomains *blocks = NULL;
-    sup_result result = sup_subdomains_create(
-        &crowd->context, &view->system, crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_LIMIT_SINGLE, &blocks, error);
+    sup_result result =
+        sup_subdomains_create(&crowd->context, &view->system,
+                              crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_LIMIT_SINGLE, &blocks, error);
     if (result != SUP_OK) return result;
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;

@@ -147,8 +147,8 @@ static __device__ float4 push_normal(const work &w, int v, int triangle, const c
 
 /* Position of the contact's vertices at the start of the timestep. Returns their compliance, each alone, to a unit
  * force; moves: sum of squares of the weights of those that are not anchored. */
-static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &st, int character, sup_gpu_contact &contact,
-                                  float &moves)
+static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &st, int character,
+                                  sup_gpu_contact &contact, float &moves)
 {
     const int phase = st.progress[character].phase;
     const float4 *x = st.x[phase & 1] + (size_t)character * s.unknown_count;
@@ -172,7 +172,7 @@ static __device__ float set_start(const sup_gpu_system &s, const sup_gpu_state &
 /* make_contact of detect.c and its counterpart in solver_contact.c. Contacts with values that are not finite push
  * nothing. */
 static __device__ sup_gpu_contact make_contact(const sup_gpu_system &s, const sup_gpu_state &st, const work &w,
-                                           int character, int v, int triangle, contact_query &query)
+                                               int character, int v, int triangle, contact_query &query)
 {
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     sup_gpu_contact contact = {};
@@ -218,7 +218,8 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
     const int previous = v < s.skin_count ? st.pair[at] : -1;
     if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
     contact_query query;
-    const int triangle = update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(st.progress[character].still), query);
+    const int triangle =
+        update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(st.progress[character].still), query);
     const bool first = threadIdx.x % LANES == 0;
     if (first) st.pair[at] = triangle;
     if (!first || triangle < 0) return false;

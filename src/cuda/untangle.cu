@@ -326,8 +326,8 @@ static __device__ void list_known(untangle_work &w, int v, int at, int state)
     w.r.list[at] = v;
 }
 
-/* Vertices with an offset of the last frame begin there, in ascending order; state: SUP_UNTANGLE_KNOWN, with SUP_UNTANGLE_LISTED where nothing
- * crosses. By the block. */
+/* Vertices with an offset of the last frame begin there, in ascending order; state: SUP_UNTANGLE_KNOWN, with
+ * SUP_UNTANGLE_LISTED where nothing crosses. By the block. */
 static __device__ void add_offset_vertices(untangle_work &w, float offset_fraction, int state)
 {
     unsigned long long known = 0, all;

@@ -125,10 +125,10 @@ static sup_result fill(const sup_context *context, sup_colliders *made, const su
         sup_result result = check(c, i, node_count, error);
         if (result != SUP_OK) return result;
         made->solids[i] = (sup_posed_collider){.shape = c->shape,
-                                      .from = sup_v3_from_float(c->from),
-                                      .to = sup_v3_from_float(c->to),
-                                      .radius = (double)c->radius,
-                                      .friction = c->friction};
+                                               .from = sup_v3_from_float(c->from),
+                                               .to = sup_v3_from_float(c->to),
+                                               .radius = (double)c->radius,
+                                               .friction = c->friction};
         made->transform[i] = sup_affine_from_float(c->transform);
         made->node[i] = c->node;
         if (c->shape == SUP_COLLIDER_MESH) result = copy_mesh(context, made, i, c, error);

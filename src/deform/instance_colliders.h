@@ -7,13 +7,13 @@
 
 typedef struct sup_colliders {
     int32_t count;
-    uint32_t generation;   /* of this list, counted by the instance */
-    sup_posed_collider *solids;     /* [count] as of sup_colliders_between */
-    sup_affine *transform; /* [count] own space -> node or world */
-    sup_affine *from, *to; /* [count] own space -> world in the previous frame and in this one */
-    int32_t *node;         /* [count] or -1 */
-    sup_bvh *trees;        /* [count] of meshes */
-    bool fresh;            /* there is no previous frame */
+    uint32_t generation;        /* of this list, counted by the instance */
+    sup_posed_collider *solids; /* [count] as of sup_colliders_between */
+    sup_affine *transform;      /* [count] own space -> node or world */
+    sup_affine *from, *to;      /* [count] own space -> world in the previous frame and in this one */
+    int32_t *node;              /* [count] or -1 */
+    sup_bvh *trees;             /* [count] of meshes */
+    bool fresh;                 /* there is no previous frame */
     sup_arena arena;
 } sup_colliders;
 

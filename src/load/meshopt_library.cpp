@@ -1,6 +1,6 @@
-/* meshopt_library.cpp - meshoptimizer's decoders (third_party/meshoptimizer) behind the C interface of meshopt_decode.h.
- * Its files are included here as one translation unit with static functions. The compiler then leaves out the encoders,
- * and a program that has meshoptimizer of its own finds no name twice. */
+/* meshopt_library.cpp - meshoptimizer's decoders (third_party/meshoptimizer) behind the C interface of
+ * meshopt_decode.h. Its files are included here as one translation unit with static functions. The compiler then leaves
+ * out the encoders, and a program that has meshoptimizer of its own finds no name twice. */
 #define MESHOPTIMIZER_API static
 #include "meshoptimizer.h"
 

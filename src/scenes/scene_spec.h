@@ -193,7 +193,8 @@ void sup_scene_spec_human(sup_scene_spec *spec);
 void sup_scene_spec_elephant(sup_scene_spec *spec);
 
 /* Computes the surfaces under a skin that has weights: casts a ray from each vertex towards its bones until it hits
- * muscles and bones of the spec. Sets muscle_positions, bone_positions and bone_attachments. False when out of memory. */
+ * muscles and bones of the spec. Sets muscle_positions, bone_positions and bone_attachments. False when out of
+ * memory. */
 bool sup_scene_layers(const sup_context *context, const sup_scene_spec *spec, const sup_skeleton *skeleton,
                       const sup_surface *skin, sup_character *character, sup_arena *arena);
 /* Builds the organs as a character: one primitive per organ, both sides of pairs. */

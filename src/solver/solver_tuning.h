@@ -4,7 +4,9 @@
 #define SUP_SOLVER_SOLVER_TUNING_H
 
 enum {
-    SUP_SOLVER_HISTORY = 8, /* directions that Anderson acceleration combines; then it restarts */
+    SUP_SETTLE_STEPS = 30,         /* steps without momentum after a reset, */
+    SUP_SETTLE_CONTACT_STEPS = 20, /* and with contact after those */
+    SUP_SOLVER_HISTORY = 8,        /* directions that Anderson acceleration combines; then it restarts */
     /* Iterations of a step when the caller sets none. Plain mode: the ten of [komaritzan2022]. Accelerated modes
      * end at or below the objective of ten plain iterations; contacts change from step to step, so a lower
      * objective is not visible there. */

@@ -21,7 +21,8 @@ static void count_sections(const sup_tissue *tissue, const sup_volumetric_skelet
 {
     for (int32_t v = 0; v < tissue->skin_count; v++) {
         sup_foot_point foot = tissue->foot_points[v];
-        thickness[foot.segment] += sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_position(skeleton, foot));
+        thickness[foot.segment] +=
+            sup_v3_distance(sup_tissue_point(tissue->skin, v), sup_foot_position(skeleton, foot));
         sections[foot.segment]++;
     }
     for (int32_t p = 0; p < skeleton->segment_count; p++) {

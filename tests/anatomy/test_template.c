@@ -92,7 +92,7 @@ TEST(wrap_closes_rings_of_bones)
     sup_error error = {0};
     CHECK_OK(sup_mesh_sdf_create(&context, n * BARS, positions, t * BARS, triangles, &bones, &error), error);
     CHECK_OK(sup_mesh_sdf_create(&context, skin.shape.vertex_count, outside, skin.shape.triangle_count, skin.triangles,
-                              &body, &error),
+                                 &body, &error),
              error);
     sup_wrap_def def = {&bones, 1, &body, 0.008, 0.05, 0.003, 0.004, 2000};
     sup_surface wrap;

@@ -643,8 +643,7 @@ static sup_result no_step(const sup_step_input *input, void *state, const sup_sk
 TEST(model_block_gives_the_same_contacts_and_refuses_damage)
 {
     contact_fixture f = fixture_scene("arm", 0.2);
-    const sup_method method = {
-        .name = "contact_test", .version = 1, .bind = store_bind, .step = no_step};
+    const sup_method method = {.name = "contact_test", .version = 1, .bind = store_bind, .step = no_step};
     sup_model *model = NULL;
     sup_error error = {0};
     sup_detect view = {0};

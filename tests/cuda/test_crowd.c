@@ -159,8 +159,8 @@ static void compare_projective(fixture *f, const char *what, int32_t count, int3
         printf("    %s, %s, %d at a time: %.2g of the size (mean %.2g); the CPU from itself %.2g (%.2g)\n", what,
                f->character->clips[clip].name, (int)count, off.farthest, off.mean, own.farthest, own.mean);
         fflush(stdout);
-        /* Where the CPU parts from itself, the size of that is all that can be asked for; a vertex that touches a step
-         * earlier or later is off by as much as its contact moves it, and by as much as it is parted. */
+        /* Where the CPU diverges from itself, that divergence is the bound. A vertex whose contact begins a step
+         * earlier or later differs by the displacement of its contact and of untangling. */
         double most = fmax(touches ? 1e-3 : 1e-4, 10.0 * own.farthest),
                mean = fmax(touches ? 1e-4 : 1e-5, 4.0 * own.mean);
         CHECK_MSG(off.farthest < most && off.mean < mean, "%s: %g, mean %g", f->character->clips[clip].name,

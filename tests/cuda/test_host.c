@@ -32,7 +32,8 @@ TEST(methods_without_a_device_implementation_are_refused_by_name)
 
 /* --- Volume regions --- */
 
-/* What the prisms of all parts add to the chambers is what those of the system do, by seats and by prisms. */
+/* The prisms of all subdomains contribute to the volume regions as those of the system do, by region slot and by
+ * prism. */
 TEST(volume_regions_of_the_subdomains_match_the_system)
 {
     actor a = actor_open(actor_scene("human", 0.2), "vertices=600", 1);
@@ -49,12 +50,14 @@ TEST(volume_regions_of_the_subdomains_match_the_system)
     for (int32_t p = 0; p < k->subdomain_count; p++) {
         const sup_subdomain *part = &k->subdomains[p];
         for (int32_t i = 0; i < part->region_slot_count; i++)
-            for (int32_t e = k->region_slot_begin[part->region_slot_first + i]; e < k->region_slot_begin[part->region_slot_first + i + 1]; e++) {
+            for (int32_t e = k->region_slot_begin[part->region_slot_first + i];
+                 e < k->region_slot_begin[part->region_slot_first + i + 1]; e++) {
                 CHECK(k->region_slot_prism[e] < part->prism_count);
                 sums[3 * k->region_slot_region[part->region_slot_first + i] + 1] += (double)k->region_slot_weight[e];
             }
         for (int32_t e = part->blend_first; e < part->blend_first + part->blend_count * part->prism_stride; e++)
-            sums[3 * k->region_slot_region[part->region_slot_first + k->blend_region_slot[e]] + 2] += (double)k->blend_weight[e];
+            sums[3 * k->region_slot_region[part->region_slot_first + k->blend_region_slot[e]] + 2] +=
+                (double)k->blend_weight[e];
     }
     CHECK(k->subdomain_count > 4 && k->region_slot_count > k->subdomain_count);
     for (int32_t c = 0; c < s->region_count; c++) {

@@ -47,8 +47,8 @@ static stage open_stage(const char *scene, double resolution, const char *settin
     s.near = calloc((size_t)s.view.untangle.coarse_count, 1);
     s.fixed = calloc((size_t)s.view.untangle.coarse_count, 1);
     memset(s.near, 1, (size_t)s.view.untangle.coarse_count);
-    CHECK_EQ(sup_cuda_alloc((void **)&s.touched, (size_t)count * (size_t)s.view.untangle.coarse_count * sizeof(int32_t)),
-             0);
+    CHECK_EQ(
+        sup_cuda_alloc((void **)&s.touched, (size_t)count * (size_t)s.view.untangle.coarse_count * sizeof(int32_t)), 0);
     s.offset = calloc(3 * (size_t)s.view.untangle.vertex_count, sizeof(float));
     s.scratch = aligned_alloc(64, scratch);
     s.skin = calloc(s.n, sizeof(float)), s.cpu = calloc(s.n, sizeof(float)), s.gpu = calloc(s.n, sizeof(float));

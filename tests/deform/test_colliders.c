@@ -105,7 +105,7 @@ TEST(friction_drags_the_skin_along)
     CHECK_MSG(fabs(moved[0]) < 0.001 && moved[1] > 0.003, "smooth %g, rough %g", moved[0], moved[1]);
 }
 
-/* A sphere that swallows the whole body, or half of it: no burst, no torn skin, and back at rest when it is gone. */
+/* A sphere that swallows the whole body, or half of it: no burst, no pulled skin, and back at rest when it is gone. */
 TEST(a_body_inside_a_collider_stays_bounded)
 {
     for (int whole = 0; whole < 2; whole++) {
@@ -127,8 +127,8 @@ TEST(a_body_inside_a_collider_stays_bounded)
     }
 }
 
-/* A sphere on the hand goes where the hand goes: seen from the hand it is always at one place, so the skin there is as
- * dented in the moved pose as it was before. Without volume: chambers let pressed skin creep on for seconds. */
+/* A sphere that is attached to the hand keeps its position in the space of the hand, so the skin there is deformed
+ * equally in the moved pose. Without volume: with volume regions compressed skin moves for seconds. */
 TEST(a_collider_follows_its_node)
 {
     actor a = actor_open(NULL, "arm", 0.5, "dynamic=off volume=0");

@@ -15,9 +15,9 @@ static void start(actor *a, const char *clip)
     CHECK_EQ(sup_instance_reset(a->instance, a->pose), SUP_OK);
 }
 
-/* At the moments that all rates share, twelve a second, the skin is where it is at 60 frames a second. The rest is the
- * motion's own: at 24 and 30 frames the joints go straight between poses that are farther apart. Fingers that touch
- * can end beside each other in more than one way, and the shown skin is parted once a frame. */
+/* At the times that all rates share, twelve a second, the skin matches that at 60 frames a second. The remaining
+ * difference is that of the motion: at 24 and 30 frames the joints are interpolated between poses that are farther
+ * apart. Fingers in contact have more than one equilibrium, and the render mesh is untangled once a frame. */
 TEST(the_same_motion_at_any_frame_rate)
 {
     enum { RATES = 6, MOMENTS = 12 };

@@ -42,7 +42,8 @@ static layered_tissue open_tissue(double inner_stiffness, double bare_from)
     CHECK(base != NULL && share != NULL && joint != NULL);
     for (int32_t v = 0; v < s->coarse_count; v++) {
         sup_vec3d at = sup_tissue_point(f.tissue->skin, v);
-        sup_v3_store(base + 3 * (size_t)v, sup_v3_lerp(at, sup_foot_position(f.skeleton, f.tissue->foot_points[v]), 0.6));
+        sup_v3_store(base + 3 * (size_t)v,
+                     sup_v3_lerp(at, sup_foot_position(f.skeleton, f.tissue->foot_points[v]), 0.6));
         share[v] = at.x > bare_from ? 0.0f : 0.4f;
         joint[v] = v % 3 == 0 ? -1 : s->influence_joint[s->influence_first[v]];
     }

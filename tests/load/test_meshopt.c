@@ -331,8 +331,8 @@ TEST(meshopt_refuses_cut_streams)
     }
 }
 
-/* Edges and vertices that were never there, and a table that the specification forbids: refused, or an index that no mesh
- * has, which the reader refuses. */
+/* Edges and vertices that were never there, and a table that the specification forbids: refused, or an index that no
+ * mesh has, which the reader refuses. */
 TEST(meshopt_empty_fifos_give_no_index_of_a_mesh)
 {
     unsigned char edge[18] = {0xE1, 0x00}, vertex[18] = {0xE1, 0xF1, 0, 0x10}, table[18] = {0xE1, 0xF0, 0xF0};

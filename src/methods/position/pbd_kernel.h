@@ -145,8 +145,7 @@ static void predict(const sup_pbd_work *work, int32_t begin, int32_t end)
     const sup_wide max_displacement = sup_wide_splat(work->max_displacement), one = sup_wide_splat(1.0f);
     for (int64_t slot = begin; slot < end; slot += SUP_LANES) {
         sup_wide4 p = sup_wide4_load(work->positions + 4 * slot), q = sup_wide4_load(work->previous + 4 * slot);
-        sup_wide4 g = sup_wide4_load(work->guide + 4 * slot),
-                  h = sup_wide4_load(work->guide_previous + 4 * slot);
+        sup_wide4 g = sup_wide4_load(work->guide + 4 * slot), h = sup_wide4_load(work->guide_previous + 4 * slot);
         sup_wide follow = sup_wide_load(work->follow + slot);
         point guide_motion = difference(g, h), relative = difference(p, q);
         relative = (point){sup_wide_fma(relative.x, ratio, -guide_motion.x) * retain,

@@ -13,13 +13,10 @@
 #include "pose/timestep.h"
 #include "solver/rest_damping_kernel.h"
 #include "solver/solver.h"
+#include "solver/solver_tuning.h"
 #include "untangle/offset_decay.h"
 #include "untangle/untangle_rules.h"
 
-enum {
-    SETTLE_STEPS = 30,        /* steps without momentum after a reset, */
-    SETTLE_CONTACT_STEPS = 20 /* and with contact after those */
-};
 /* With layers under the skin: starts their vertices where linear blending of the skin puts them. `scratch`
  * [skin_count*3]. */
 static void reset_layers(sup_projective_state *s, const sup_mat34 *joints, float *scratch)
@@ -67,9 +64,10 @@ static sup_result settle(sup_projective_state *s, const sup_step_input *input, c
     sup_solver_input solver = {.anchors = at(s, s->at.anchors),
                                .bones = sup_anchors_segment_ends(&s->view.anchors, at(s, s->at.anchor_state)),
                                .contacts = at(s, s->at.contacts)};
-    sup_result result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, SETTLE_STEPS);
-    for (int32_t i = 0; result == SUP_OK && i < SETTLE_CONTACT_STEPS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
-         i++) {
+    sup_result result =
+        sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, SUP_SETTLE_STEPS);
+    for (int32_t i = 0;
+         result == SUP_OK && i < SUP_SETTLE_CONTACT_STEPS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0; i++) {
         sup_projective_read_skin(s, joints);
         memcpy(at(s, s->at.extrapolated), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
         solver.contact_count = detect_contacts(s, input);
