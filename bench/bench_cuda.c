@@ -134,7 +134,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
     } else if (stage == STAGE_DETECT && crowd->graph_solves > 0) {
         errors |= sup_gpu_extrapolate(system, state, &crowd->body, pose, stream);
         errors |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
-        errors |= sup_gpu_list_rows(system, state, stream);
+        errors |= sup_gpu_list_contacts(system, state, stream);
     } else if (stage == STAGE_SOLVER) {
         errors |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_solves, stream);
     } else if (stage == STAGE_SKIN) {
