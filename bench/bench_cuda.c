@@ -136,7 +136,7 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
         errors |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
         errors |= sup_gpu_list_rows(system, state, stream);
     } else if (stage == STAGE_SOLVER) {
-        errors |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_solves, stream);
+        errors |= sup_gpu_step(system, state, crowd->graph_iterations, crowd->graph_solves, stream);
     } else if (stage == STAGE_SKIN) {
         errors |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
     } else if (stage == STAGE_RENDER_MESH) {

@@ -130,9 +130,9 @@ static void coarse_normals(const sup_upsample *u, const float *x, double *normal
 /* A row as a thread of render_mesh.cu adds it up. */
 static void add_row(const sup_upsample_row_table *r, int32_t row, const float *x, const double *normals, double to[6])
 {
-    bool rides = row >= r->plain_count;
-    size_t own = (size_t)(rides ? row - r->plain_count : row);
-    size_t count = (size_t)(rides ? r->row_count - r->plain_count : r->plain_count);
+    bool follows = row >= r->plain_count;
+    size_t own = (size_t)(follows ? row - r->plain_count : row);
+    size_t count = (size_t)(follows ? r->row_count - r->plain_count : r->plain_count);
     double first = 0.0;
     memset(to, 0, 6 * sizeof *to);
     for (size_t slot = 0; slot < (size_t)r->slots; slot++) {
@@ -140,8 +140,8 @@ static void add_row(const sup_upsample_row_table *r, int32_t row, const float *x
         size_t v = r->narrow != NULL ? r->narrow[at] : (size_t)r->wide[at];
         double w[4] = {0};
         for (size_t k = 0; k < 4; k++) {
-            if (rides) w[k] = (double)r->riding[4 * (slot * count + own) + k];
-            if (!rides && k % 3 == 0) w[k] = (double)r->plain[2 * (slot * count + own) + k / 3];
+            if (follows) w[k] = (double)r->followers[4 * (slot * count + own) + k];
+            if (!follows && k % 3 == 0) w[k] = (double)r->plain[2 * (slot * count + own) + k / 3];
         }
         if (slot == 0) first = w[3];
         CHECK_MSG(w[3] <= first, "row %d: slot %d counts more than the first", (int)row, (int)slot);

@@ -25,7 +25,7 @@ typedef struct stage {
 static void send_orders(const stage *s)
 {
     const sup_crowd *c = s->crowd;
-    CHECK_EQ(sup_cuda_copy(c->device_orders, c->orders, (size_t)c->count * sizeof *c->orders), 0);
+    CHECK_EQ(sup_cuda_copy(c->device_commands, c->commands, (size_t)c->count * sizeof *c->commands), 0);
 }
 
 static stage open_stage(const char *scene, double resolution, const char *settings, int32_t count)
@@ -118,8 +118,8 @@ static void untangle_on_device(stage *s, float fraction, bool search)
     free(touched);
     sup_gpu_state state = c->state;
     state.touched = s->touched;
-    CHECK_EQ(sup_cuda_copy(c->device_keep, &fraction, sizeof fraction), 0);
-    CHECK_EQ(sup_gpu_untangle_step(&c->part, &state, &c->out, s->device->stream), 0);
+    CHECK_EQ(sup_cuda_copy(c->device_decay, &fraction, sizeof fraction), 0);
+    CHECK_EQ(sup_gpu_untangle_step(&c->untangle, &state, &c->out, s->device->stream), 0);
     CHECK_EQ(sup_cuda_wait(s->device->stream), 0);
     read_skin(s, s->count - 1, s->gpu);
     float *first = calloc(s->n, sizeof(float));
