@@ -22,7 +22,7 @@ typedef struct stage {
     size_t n;
 } stage;
 
-static void send_orders(const stage *s)
+static void send_commands(const stage *s)
 {
     const sup_crowd *c = s->crowd;
     CHECK_EQ(sup_cuda_copy(c->device_commands, c->commands, (size_t)c->count * sizeof *c->commands), 0);
@@ -41,7 +41,7 @@ static stage open_stage(const char *scene, double resolution, const char *settin
     CHECK_OK(sup_crowd_create(s.device, s.a.model, &(sup_crowd_def){.instance_count = count}, &s.crowd, &error), error);
     CHECK_OK(sup_crowd_set(s.crowd, -1, "contact", 1.0, &error),
              error); /* after the reset, which would take long with contact */
-    send_orders(&s);
+    send_commands(&s);
     size_t scratch = sup_untangle_scratch(&s.view.untangle);
     s.n = 3 * (size_t)sup_model_vertex_count(s.a.model);
     s.near = calloc((size_t)s.view.untangle.coarse_count, 1);
@@ -177,16 +177,16 @@ static void untangle_poses(const char *scene, double resolution, const char *set
     set_order(0);
     compare_untangled(&s, "asleep", 1.0f, false, true);
     CHECK_OK(sup_crowd_hide(s.crowd, -1, true, &error), error);
-    send_orders(&s);
+    send_commands(&s);
     untangle_on_device(&s, 0.9f, true);
     CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
     CHECK_OK(sup_crowd_hide(s.crowd, -1, false, &error), error);
     CHECK_OK(sup_crowd_set(s.crowd, -1, "untangle", 0.0, &error), error);
-    send_orders(&s);
+    send_commands(&s);
     untangle_on_device(&s, 0.9f, true);
     CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
     CHECK_OK(sup_crowd_set(s.crowd, -1, "untangle", 1.0, &error), error);
-    send_orders(&s);
+    send_commands(&s);
     pose_stage(&s, clip, 1.1);
     memset(s.offset, 0, 3 * (size_t)s.view.untangle.vertex_count * sizeof(float));
     compare_untangled(&s, "visible again", 0.9f, true, true);
