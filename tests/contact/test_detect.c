@@ -59,8 +59,8 @@ static double minimum_weight(const sup_vec3d *points, const int32_t *tet, sup_ve
     return fmin(least, 1.0 - sum);
 }
 
-/* How clearly vertex v is in contact with another blob: the maximum over all tetrahedra of the smallest of its
- * margins; above 0 = it is. */
+/* Margin by which vertex v is in contact with another blob: the maximum over all tetrahedra of its smallest barycentric
+ * margin; positive: it is in contact. */
 static double brute_margin(const blobs *b, const sup_vec3d *points, int32_t v)
 {
     const sup_detect *d = &b->detect;
@@ -362,7 +362,7 @@ TEST(contact_in_the_bind_pose_does_not_push)
         double height = contact_height(&b, contact);
         CHECK_MSG(height > (double)contact->offset - 0.15, "vertex %d of blob %d at %g, slack %g", contact->vertex,
                   b.foot_points[contact->vertex].segment, height,
-                  (double)contact->offset); /* no more than what was added */
+                  (double)contact->offset); /* at most the added depth */
     }
     CHECK(count_pushing(&b, count) > 10);
     blobs_free(&b);
@@ -568,7 +568,7 @@ TEST(positions_that_are_not_finite_have_no_contact)
         blobs_rest(&b);
         blobs_move(&b, 1, sup_v3(-1.5, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
         sup_detect_reset(&b.detect, b.state);
-        CHECK(blobs_step(&b, NULL) > 0); /* pairs that exist when the bad numbers come */
+        CHECK(blobs_step(&b, NULL) > 0); /* pairs exist before the invalid positions */
         for (int32_t i = trial; i < 3 * b.vertex_count; i += 7 + 40 * trial)
             b.posed[i] = bad[trial % 3];
         if (trial == 5) b.ends[4] = NAN;

@@ -65,7 +65,7 @@ static void close_stage(stage *s)
     free(s->skin), free(s->cpu), free(s->gpu);
 }
 
-/* The skin of a moment of a clip, without contact. */
+/* The skin at a time of a clip, without contact. */
 static void pose_stage(stage *s, const char *clip, double time)
 {
     actor_sample(&s->a, clip, time);
@@ -87,7 +87,7 @@ static void untangle_on_cpu(stage *s, float fraction, bool search)
     sup_untangle(&context, &s->view.untangle, &def, s->scratch, &(sup_skin_out){.positions = s->cpu});
 }
 
-/* A character's skin on the device. */
+/* The skin of a character on the device. */
 static void read_skin(const stage *s, int32_t character, float *skin)
 {
     const sup_gpu_out *out = &s->crowd->out;
@@ -95,7 +95,7 @@ static void read_skin(const stage *s, int32_t character, float *skin)
     CHECK_EQ(sup_cuda_copy(skin, from, s->n * sizeof(float)), 0);
 }
 
-/* The last character of the crowd; all have the same skin, and must get the same bits. */
+/* Result of the last character of the crowd; all have the same skin and must have the same bits. */
 static void untangle_on_device(stage *s, float fraction, bool search)
 {
     sup_crowd *c = s->crowd;
