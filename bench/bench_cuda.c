@@ -136,15 +136,15 @@ static int launch_stage(sup_crowd *crowd, int32_t stage, void *stream)
         errors |= sup_gpu_detect_step(&crowd->detect, system, state, &crowd->body, stream);
         errors |= sup_gpu_list_contacts(system, state, stream);
     } else if (stage == STAGE_SOLVER) {
-        errors |= sup_gpu_step(system, state, crowd->graph_turns, crowd->graph_solves, stream);
+        errors |= sup_gpu_step(system, state, crowd->graph_iterations, crowd->graph_solves, stream);
     } else if (stage == STAGE_SKIN) {
         errors |= sup_gpu_finish(system, state, &crowd->body, pose, stream);
     } else if (stage == STAGE_RENDER_MESH) {
-        errors |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
-                                    stream);
+        errors |= sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_commands, crowd->graph_rigid,
+                                    &crowd->out, stream);
         errors |= sup_gpu_render_mesh(&crowd->upsample, state, false, &crowd->out, stream);
     } else if (stage == STAGE_UNTANGLE && crowd->graph_solves > 0) {
-        errors |= sup_gpu_untangle_step(&crowd->part, state, &crowd->out, stream);
+        errors |= sup_gpu_untangle_step(&crowd->untangle, state, &crowd->out, stream);
     }
     return errors;
 }

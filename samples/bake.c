@@ -1,4 +1,4 @@
-/* bake.c - the shortest program: a character file in, its first motion skinned, a file out. */
+/* bake.c - the shortest program: loads a character, skins its first clip and writes a file. */
 #include <stdio.h>
 #include <supple/supple.h>
 

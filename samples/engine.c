@@ -1,7 +1,7 @@
 /* engine.c - how an engine uses Supple: bind once, then a step per frame into the engine's own vertex buffer.
  *
- * Here the "engine" turns one joint of the built-in arm with transforms of its own making; a game would take them from
- * its animation system. The skin goes straight into an interleaved buffer, as a GPU wants it. */
+ * Here the "engine" rotates one joint of the built-in arm; a game would use the transforms of its animation system. The
+ * skin is written directly into an interleaved vertex buffer. */
 #include <supple/supple.h>
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 typedef struct vertex {
     float position[3], normal[3];
-    float texcoord[2]; /* not Supple's business: left alone */
+    float texcoord[2]; /* not written by Supple */
 } vertex;
 
 typedef struct actor {
@@ -31,7 +31,7 @@ static sup_result actor_create(actor *a, sup_error *error)
     if (result == SUP_OK) result = sup_bind(NULL, sup_method_find("dualquat"), rig, NULL, &a->model, error);
     if (result == SUP_OK) result = sup_instance_create(NULL, a->model, NULL, &a->instance, error);
     if (result == SUP_OK) result = sup_pose_create(NULL, a->character, &a->pose, error);
-    sup_rig_destroy(rig); /* the model stands on its own */
+    sup_rig_destroy(rig); /* the model does not refer to the rig */
     if (result != SUP_OK) return result;
     a->local = calloc((size_t)a->character->node_count, sizeof *a->local);
     a->vertices = calloc((size_t)a->character->vertex_count, sizeof *a->vertices);
@@ -49,13 +49,13 @@ static void actor_destroy(actor *a)
 }
 
 /* Hamilton product: first b, then a. */
-static sup_quat turn(sup_quat a, sup_quat b)
+static sup_quat multiply(sup_quat a, sup_quat b)
 {
     return (sup_quat){a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
                       a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w, a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z};
 }
 
-/* The engine's animation: every joint at rest, but the last one that has a child turns about its z axis. */
+/* The engine's animation: every joint is at rest, except that the last joint with a child rotates about its z axis. */
 static void animate(actor *a, float angle)
 {
     int32_t joint = -1;
@@ -66,7 +66,7 @@ static void animate(actor *a, float angle)
     }
     if (joint < 0) return;
     sup_quat bend = {0.0f, 0.0f, sinf(0.5f * angle), cosf(0.5f * angle)};
-    a->local[joint].rotation = turn(a->local[joint].rotation, bend);
+    a->local[joint].rotation = multiply(a->local[joint].rotation, bend);
 }
 
 static sup_result actor_step(actor *a, float dt)
@@ -79,16 +79,16 @@ static sup_result actor_step(actor *a, float dt)
     return result == SUP_OK ? sup_instance_step(a->instance, a->pose, dt, &out) : result;
 }
 
-/* How far the vertices are, at most, from where they were at first. */
+/* Largest distance of a vertex to its first position. */
 static float farthest(const actor *a, const vertex *first)
 {
-    float most = 0.0f;
+    float largest = 0.0f;
     for (int32_t v = 0; v < a->character->vertex_count; v++) {
         const float *p = a->vertices[v].position, *q = first[v].position;
         float x = p[0] - q[0], y = p[1] - q[1], z = p[2] - q[2];
-        most = fmaxf(most, sqrtf(x * x + y * y + z * z));
+        largest = fmaxf(largest, sqrtf(x * x + y * y + z * z));
     }
-    return most;
+    return largest;
 }
 
 int main(void)

@@ -84,8 +84,8 @@ SUP_API sup_result sup_crowd_wait(sup_crowd *crowd, sup_error *error);
 
 /* Copies the skin of an instance after the last frame to the host. Arrays that the crowd does not have are refused. */
 SUP_API sup_result sup_crowd_read(sup_crowd *crowd, int32_t instance, const sup_skin_out *out, sup_error *error);
-/* Where it is on the device; instance 0, the others follow at the strides of the definition. NULL for what is not
- * kept. */
+/* Device pointers to the skin of instance 0; the other instances follow at the strides of the definition. NULL for
+ * arrays that the crowd does not have. */
 SUP_API float *sup_crowd_positions(sup_crowd *crowd);
 SUP_API float *sup_crowd_normals(sup_crowd *crowd);
 SUP_API float *sup_crowd_tangents(sup_crowd *crowd);

@@ -115,7 +115,7 @@ static void load_skin(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     detect_work *work = data;
     const sup_detect *d = work->detect;
-    float *feet = work->a.points + 4 * (size_t)d->vertex_count;
+    float *foot_points = work->a.points + 4 * (size_t)d->vertex_count;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
         const float *ends = work->input->segment_ends + 6 * (size_t)d->foot_segment[v];
@@ -124,7 +124,7 @@ static void load_skin(void *data, int32_t begin, int32_t end, int32_t worker)
         sup_four to = {ends[3], ends[4], ends[5], 0.0f},
                  foot = from + sup_four_splat(d->foot_parameter[v]) * (to - from);
         store_four(work->a.skin + 4 * (size_t)v, at);
-        store_four(feet + 4 * (size_t)v, foot);
+        store_four(foot_points + 4 * (size_t)v, foot);
         store_four(work->a.bone_direction + 4 * (size_t)v, unit_four(at - foot));
         atomic_store_explicit(&work->a.nearest[v], no_pair, memory_order_relaxed);
         atomic_store_explicit(&work->a.near[v], 0, memory_order_relaxed);

@@ -45,10 +45,10 @@ enum {
 
 typedef struct sup_detect_def {
     int32_t vertex_count, triangle_count, segment_count;
-    const double *skin;               /* [vertex_count*3] bind pose */
-    const int32_t *triangles;         /* [triangle_count*3] outward, three different corners in range */
-    const sup_foot_point *feet;       /* [vertex_count] foot points */
-    const sup_bone_segment *segments; /* [segment_count] bind pose */
+    const double *skin;                /* [vertex_count*3] bind pose */
+    const int32_t *triangles;          /* [triangle_count*3] outward, three different corners in range */
+    const sup_foot_point *foot_points; /* [vertex_count] */
+    const sup_bone_segment *segments;  /* [segment_count] bind pose */
 } sup_detect_def;
 
 static inline sup_detect_def sup_detect_def_of(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton)

@@ -33,8 +33,8 @@ static bool build_foot_points(detect_build *b)
     b->detect->triangles = sup_arena_copy(b->arena, def->triangles, 3 * (size_t)def->triangle_count, sizeof(int32_t));
     if (segment == NULL || at == NULL || b->detect->triangles == NULL) return false;
     for (size_t v = 0; v < n; v++) {
-        segment[v] = def->feet[v].segment;
-        at[v] = (float)def->feet[v].parameter;
+        segment[v] = def->foot_points[v].segment;
+        at[v] = (float)def->foot_points[v].parameter;
     }
     return true;
 }
@@ -151,7 +151,7 @@ static sup_vec3d rest_point(const sup_detect_def *def, int32_t point)
         const double *p = def->skin + 3 * (size_t)point;
         return sup_v3(p[0], p[1], p[2]);
     }
-    sup_foot_point foot = def->feet[point - def->vertex_count];
+    sup_foot_point foot = def->foot_points[point - def->vertex_count];
     return sup_v3_lerp(def->segments[foot.segment].from, def->segments[foot.segment].to, foot.parameter);
 }
 
@@ -271,7 +271,7 @@ static bool build_vertex_clusters(detect_build *b)
     int32_t *ends = sup_arena_alloc(&b->scratch, n, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
     for (size_t v = 0; v < n; v++)
-        items[v] = item_at(rest_point(def, (int32_t)v), (int32_t)v, def->feet[v].segment);
+        items[v] = item_at(rest_point(def, (int32_t)v), (int32_t)v, def->foot_points[v].segment);
     int32_t clusters = make_clusters(items, def->vertex_count, def->segment_count, SUP_DETECT_CLUSTER, ends);
     int32_t *vertex = sup_arena_alloc(b->arena, (size_t)clusters * SUP_DETECT_CLUSTER, sizeof *vertex);
     if (vertex == NULL) return false;
@@ -294,7 +294,7 @@ static int32_t list_triangles(const detect_build *b, sup_spatial_item *items)
         const int32_t *c = def->triangles + 3 * (size_t)t;
         if (b->triangle_tet_first[t] == b->triangle_tet_first[t + 1]) continue;
         sup_vec3d sum = sup_v3_add(sup_v3_add(rest_point(def, c[0]), rest_point(def, c[1])), rest_point(def, c[2]));
-        items[count++] = item_at(sup_v3_scale(sum, 1.0 / 3.0), t, def->feet[c[0]].segment);
+        items[count++] = item_at(sup_v3_scale(sum, 1.0 / 3.0), t, def->foot_points[c[0]].segment);
     }
     return count;
 }
@@ -441,7 +441,7 @@ static sup_result check_def(const sup_detect_def *def, sup_error *error)
                         "Contact detection needs at least one vertex, triangle and bone segment, and fewer than 44 "
                         "million of each.");
     for (int32_t v = 0; v < def->vertex_count; v++)
-        if (def->feet[v].segment < 0 || def->feet[v].segment >= def->segment_count)
+        if (def->foot_points[v].segment < 0 || def->foot_points[v].segment >= def->segment_count)
             return sup_fail(error, SUP_ERROR_DATA, "contact.foot", "",
                             "Skin vertex %d has no foot point on a bone segment.", v);
     return SUP_OK;

@@ -185,15 +185,15 @@ static __device__ void transform_tangent(const sup_gpu_skin &skin, const sup_gpu
 template <bool RIGID, bool MORE>
 __global__ void __launch_bounds__(THREADS)
     skin_kernel(const __grid_constant__ sup_gpu_skin skin, const __grid_constant__ sup_gpu_joints joints,
-                const sup_gpu_command *orders, const __grid_constant__ sup_gpu_out out)
+                const sup_gpu_command *commands, const __grid_constant__ sup_gpu_out out)
 {
     wait_for_kernel();
     int i = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
-    if (i >= skin.lane_count || orders[character].hidden) return;
+    if (i >= skin.lane_count || commands[character].hidden) return;
     int at = skin.lane[i], vertex = skin.vertex[i];
     const size_t base = (size_t)(at / SUP_SKIN_CLUSTER) * SUP_SKIN_CHANNEL + at % SUP_SKIN_CLUSTER;
     lane_view v = view_lane(skin, at);
-    if (MORE && orders[character].strongest) keep_strongest(v);
+    if (MORE && commands[character].strongest) keep_strongest(v);
     float m[12], p[3], n[3], turned[3], rest[3];
     if (RIGID)
         blend_rigid(v, skin.rigid + (size_t)character * joints.joint_count * JOINT_FLOATS, m);
@@ -215,27 +215,27 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <bool RIGID>
-static void launch_skin(const sup_gpu_skin &skin, const sup_gpu_joints &joints, const sup_gpu_command *orders,
+static void launch_skin(const sup_gpu_skin &skin, const sup_gpu_joints &joints, const sup_gpu_command *commands,
                         bool some_rigid, const sup_gpu_out &out, cudaStream_t stream)
 {
     dim3 grid((skin.lane_count + THREADS - 1) / THREADS, joints.count);
     if (skin.morphs.weight_count > 0 || out.tangents != NULL || some_rigid)
-        launch_early(skin_kernel<RIGID, true>, grid, THREADS, 0, stream, skin, joints, orders, out);
+        launch_early(skin_kernel<RIGID, true>, grid, THREADS, 0, stream, skin, joints, commands, out);
     else
-        launch_early(skin_kernel<RIGID, false>, grid, THREADS, 0, stream, skin, joints, orders, out);
+        launch_early(skin_kernel<RIGID, false>, grid, THREADS, 0, stream, skin, joints, commands, out);
 }
 
-extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_command *orders,
-                                 bool some_rigid, const sup_gpu_out *out, void *stream)
+extern "C" int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints,
+                                 const sup_gpu_command *commands, bool some_rigid, const sup_gpu_out *out, void *stream)
 {
     cudaStream_t on = (cudaStream_t)stream;
     if (skin->lane_count == 0) return 0;
     if (skin->rigid == NULL) {
-        launch_skin<false>(*skin, *joints, orders, some_rigid, *out, on);
+        launch_skin<false>(*skin, *joints, commands, some_rigid, *out, on);
         return (int)cudaGetLastError();
     }
     int all = joints->count * joints->joint_count;
     launch_early(split_kernel, dim3((all + THREADS - 1) / THREADS), THREADS, 0, on, *skin, *joints);
-    launch_skin<true>(*skin, *joints, orders, some_rigid, *out, on);
+    launch_skin<true>(*skin, *joints, commands, some_rigid, *out, on);
     return (int)cudaGetLastError();
 }

@@ -7,7 +7,7 @@
 #include "cuda/step_block.cuh"
 #include "cuda/schur_residual.cuh"
 
-/* What a character does in an iteration. */
+/* An iteration of conjugate gradients of a character. */
 struct cg_control {
     int active, has_contacts;
     float factor; /* alpha or beta */

@@ -81,7 +81,7 @@ static __device__ void update_contact(sup_gpu_contact &contact, const contact_pu
     contact.tangent_stiffness = p.tangent_stiffness;
     values[SUM_ENERGY] += p.force.w;
     values[SUM_NEAR] += p.normal_stiffness > 0.0f ? 1.0f : 0.0f;
-    values[SUM_PUSHING] += p.depth > 0.0f ? 1.0f : 0.0f;
+    values[SUM_ACTIVE] += p.depth > 0.0f ? 1.0f : 0.0f;
 }
 
 /* Sum of all contact forces on a node at positions x. Contacts whose first unknown it is are stored and counted in

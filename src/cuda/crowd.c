@@ -35,7 +35,7 @@ static void set_bind_pose(sup_crowd *crowd)
                         crowd->inverse_bind, (sup_mat34 *)(void *)crowd->pose);
     for (int32_t i = 1; i < crowd->count; i++)
         memcpy(crowd->pose + (size_t)i * floats, crowd->pose, floats * sizeof(float));
-    memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
+    memcpy(crowd->previous_pose, crowd->pose, (size_t)crowd->count * floats * sizeof(float));
     crowd->pose_changed = true;
     sup_crowd_pose_colliders(crowd, 0, crowd->count, (const sup_mat34 *)(const void *)world);
     sup_crowd_set_weights(crowd, 0, crowd->count,
@@ -81,7 +81,7 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
     crowd->kind = kind;
     crowd->count = def.instance_count > 0 ? def.instance_count : 1;
     crowd->vertex_count = sup_model_vertex_count(model);
-    crowd->graph_turns = -1;
+    crowd->graph_iterations = -1;
     sup_error inner = {0};
     result = open_crowd(crowd, &def, &inner);
     if (result == SUP_OK) {
@@ -131,24 +131,24 @@ bool sup_crowd_range(const sup_crowd *crowd, int32_t instance, int32_t *begin, i
 
 void sup_crowd_send_commands(sup_crowd *crowd, int32_t instance)
 {
-    crowd->orders_changed = true;
-    sup_gpu_command *orders = &crowd->orders[instance];
-    *orders = (sup_gpu_command){.hidden = orders->hidden, .version = orders->version + 1};
+    crowd->commands_changed = true;
+    sup_gpu_command *command = &crowd->commands[instance];
+    *command = (sup_gpu_command){.hidden = command->hidden, .version = command->version + 1};
     const double *values = crowd->values + (size_t)instance * (size_t)crowd->method->param_count;
     if (crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) {
-        orders->strongest = values[SUP_SKIN_RIGID] != 0.0;
+        command->strongest = values[SUP_SKIN_RIGID] != 0.0;
         return;
     }
-    orders->iterations = (int32_t)values[SUP_PROJECTIVE_ITERATIONS];
-    orders->tolerance = (float)values[SUP_PROJECTIVE_TOLERANCE];
-    orders->damping = (float)values[SUP_PROJECTIVE_DAMPING];
-    orders->friction = (float)values[SUP_PROJECTIVE_FRICTION];
-    orders->contact = values[SUP_PROJECTIVE_CONTACT] != 0.0;
-    orders->shared_rotation = values[SUP_PROJECTIVE_FAST] != 0.0;
-    orders->untangling = values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
-    sup_projective_forces(values, crowd->size, crowd->unit_metres, orders->fall);
+    command->iterations = (int32_t)values[SUP_PROJECTIVE_ITERATIONS];
+    command->tolerance = (float)values[SUP_PROJECTIVE_TOLERANCE];
+    command->damping = (float)values[SUP_PROJECTIVE_DAMPING];
+    command->friction = (float)values[SUP_PROJECTIVE_FRICTION];
+    command->contact = values[SUP_PROJECTIVE_CONTACT] != 0.0;
+    command->shared_rotation = values[SUP_PROJECTIVE_FAST] != 0.0;
+    command->untangling = values[SUP_PROJECTIVE_UNTANGLE] != 0.0;
+    sup_projective_forces(values, crowd->size, crowd->unit_metres, command->fall);
     for (int32_t k = 0; k < 3; k++)
-        orders->fall[k] *= crowd->time_step * crowd->time_step;
+        command->fall[k] *= crowd->time_step * crowd->time_step;
 }
 
 sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, double value, sup_error *error)
@@ -175,8 +175,8 @@ sup_result sup_crowd_hide(sup_crowd *crowd, int32_t instance, bool hidden, sup_e
     int32_t begin, end;
     if (!sup_crowd_range(crowd, instance, &begin, &end, error)) return SUP_ERROR_ARGUMENT;
     for (int32_t i = begin; i < end; i++)
-        crowd->orders[i].hidden = hidden;
-    crowd->orders_changed = true;
+        crowd->commands[i].hidden = hidden;
+    crowd->commands_changed = true;
     return SUP_OK;
 }
 
@@ -242,29 +242,29 @@ static const int32_t *phases_of(const sup_gpu_state *state)
 
 static int32_t count_solves(const sup_crowd *crowd)
 {
-    int32_t most = 0;
+    int32_t max_solves = 0;
     for (int32_t i = 0; i < crowd->count; i++) {
-        bool touches = crowd->orders[i].contact || crowd->colliders.count > 0;
-        int32_t solves = !touches ? 0 : crowd->orders[i].shared_rotation ? 1 : SUP_RESPONSE_MAX_SOLVES;
-        most = solves > most ? solves : most;
+        bool touches = crowd->commands[i].contact || crowd->colliders.count > 0;
+        int32_t solves = !touches ? 0 : crowd->commands[i].shared_rotation ? 1 : SUP_RESPONSE_MAX_SOLVES;
+        max_solves = solves > max_solves ? solves : max_solves;
     }
-    return most;
+    return max_solves;
 }
 
 /* Maximum local steps of a step: the CPU's limits where none is set (solver.h), and spare ones for rejected steps.
  * Unused iterations cost their launches: with contact, which makes them expensive, tissue without contact that takes
  * all of its seven iterations has no spare one. */
-static int32_t count_turns(const sup_crowd *crowd)
+static int32_t count_iterations(const sup_crowd *crowd)
 {
     bool contact = count_solves(crowd) > 0;
-    int32_t most = 1, own = contact                       ? CONTACT_ITERATIONS
-                            : crowd->system.volume > 0.0f ? SUP_SOLVER_ITERATIONS_VOLUME
-                                                          : SUP_SOLVER_ITERATIONS_STRAIN;
+    int32_t limit = 1, own = contact                       ? CONTACT_ITERATIONS
+                             : crowd->system.volume > 0.0f ? SUP_SOLVER_ITERATIONS_VOLUME
+                                                           : SUP_SOLVER_ITERATIONS_STRAIN;
     for (int32_t i = 0; i < crowd->count; i++) {
-        int32_t asked = crowd->orders[i].iterations > 0 ? crowd->orders[i].iterations : own;
-        most = asked > most ? asked : most;
+        int32_t requested = crowd->commands[i].iterations > 0 ? crowd->commands[i].iterations : own;
+        limit = requested > limit ? requested : limit;
     }
-    return most + (crowd->colliders.count > 0 ? COLLIDER_SPARE_ITERATIONS : SUP_GPU_SPARE_ITERATIONS);
+    return limit + (crowd->colliders.count > 0 ? COLLIDER_SPARE_ITERATIONS : SUP_GPU_SPARE_ITERATIONS);
 }
 
 static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *joints, const sup_gpu_state *st,
@@ -303,7 +303,8 @@ static int launch_step(sup_crowd *crowd, void *stream)
     if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
     if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
     if (code == 0 && crowd->graph_solves > 0) code = launch_contact(crowd, stream);
-    if (code == 0) code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_turns, crowd->graph_solves, stream);
+    if (code == 0)
+        code = sup_gpu_step(&crowd->system, &crowd->state, crowd->graph_iterations, crowd->graph_solves, stream);
     return code == 0 ? sup_gpu_finish(&crowd->system, &crowd->state, &crowd->body, pose, stream) : code;
 }
 
@@ -316,12 +317,12 @@ static int launch_render(sup_crowd *crowd, bool extrapolate, void *stream)
     if (code == 0 && weights != NULL && crowd->motion.clip_count > 0)
         code = sup_gpu_weights(&crowd->motion, &crowd->joints, weights, stream);
     if (code == 0)
-        code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_orders, crowd->graph_rigid, &crowd->out,
+        code = sup_gpu_skin_step(&crowd->skin, &crowd->joints, crowd->device_commands, crowd->graph_rigid, &crowd->out,
                                  stream);
     if (code != 0 || crowd->kind != SUP_METHOD_DEVICE_PROJECTIVE) return code;
     code = sup_gpu_render_mesh(&crowd->upsample, &crowd->state, extrapolate, &crowd->out, stream);
     if (code != 0 || !crowd->graph_detects) return code; /* no self-collision */
-    return sup_gpu_untangle_step(&crowd->part, &crowd->state, &crowd->out, stream);
+    return sup_gpu_untangle_step(&crowd->untangle, &crowd->state, &crowd->out, stream);
 }
 
 /* Runs `what`, a combination of SUP_CROWD_*, from a graph that is recorded once. */
@@ -345,23 +346,23 @@ static int replay(sup_crowd *crowd, int what, void *stream)
 static int send_commands(sup_crowd *crowd, void *stream)
 {
     int code = sup_crowd_send_weights(crowd, stream);
-    if (code != 0 || !crowd->orders_changed) return code;
-    int32_t turns = count_turns(crowd);
+    if (code != 0 || !crowd->commands_changed) return code;
+    int32_t iterations = count_iterations(crowd);
     int32_t solves = count_solves(crowd);
     bool detects = false, rigid = false;
     for (int32_t i = 0; i < crowd->count; i++) {
-        detects = detects || crowd->orders[i].contact;
-        rigid = rigid || crowd->orders[i].strongest;
+        detects = detects || crowd->commands[i].contact;
+        rigid = rigid || crowd->commands[i].strongest;
     }
-    if (turns != crowd->graph_turns || solves != crowd->graph_solves || detects != crowd->graph_detects ||
+    if (iterations != crowd->graph_iterations || solves != crowd->graph_solves || detects != crowd->graph_detects ||
         rigid != crowd->graph_rigid)
         free_graphs(crowd);
     crowd->graph_rigid = rigid;
-    crowd->graph_turns = turns;
+    crowd->graph_iterations = iterations;
     crowd->graph_detects = detects;
     crowd->graph_solves = solves;
-    crowd->orders_changed = false;
-    return sup_cuda_copy_async(crowd->device_orders, crowd->orders, (size_t)crowd->count * sizeof(sup_gpu_command),
+    crowd->commands_changed = false;
+    return sup_cuda_copy_async(crowd->device_commands, crowd->commands, (size_t)crowd->count * sizeof(sup_gpu_command),
                                stream);
 }
 
@@ -377,10 +378,10 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
 /* Sends the fraction of the untangling offsets that is left after `dt` seconds. */
 static int send_keep(sup_crowd *crowd, float dt, void *stream)
 {
-    float keep = sup_untangle_decay(dt);
-    if (crowd->keep == keep) return 0;
-    crowd->keep = keep;
-    return sup_cuda_copy_async(crowd->device_keep, &crowd->keep, sizeof keep, stream);
+    float decay = sup_untangle_decay(dt);
+    if (crowd->decay == decay) return 0;
+    crowd->decay = decay;
+    return sup_cuda_copy_async(crowd->device_decay, &crowd->decay, sizeof decay, stream);
 }
 
 /* Sends the joints of instances that do not play a clip. */
@@ -405,7 +406,7 @@ static void interpolate_joints(sup_crowd *crowd, double t)
 {
     for (size_t i = 0; i < (size_t)crowd->count * (size_t)crowd->joint_count; i++) {
         sup_mat34 from, to;
-        memcpy(&from, crowd->pose_before + 12 * i, sizeof from);
+        memcpy(&from, crowd->previous_pose + 12 * i, sizeof from);
         memcpy(&to, crowd->pose + 12 * i, sizeof to);
         sup_mat34 between = sup_timestep_between(from, to, t);
         memcpy(crowd->between + 12 * i, &between, sizeof between);
@@ -426,9 +427,9 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
                                 &st.iterate[2], &st.prediction,   &st.prediction_error, &st.inertial,
                                 &st.limit_push, &st.rest_damping, &st.gradient,         &st.residual,
                                 &st.search,     &st.image,        &st.product};
-    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.limited, &st.extrapolated};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.blended, &st.extrapolated};
     st.count = end - begin;
-    st.commands = crowd->settle_orders + n;
+    st.commands = crowd->settle_commands + n;
     st.progress += n;
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
         *vectors[i] += vector;
@@ -482,10 +483,10 @@ static bool send_settle_commands(sup_crowd *crowd, int32_t begin, int32_t end, i
     bool touches = false;
     for (int32_t i = begin; i < end; i++) {
         crowd->settling[i] =
-            (sup_gpu_command){.contact = crowd->orders[i].contact, .friction = crowd->orders[i].friction};
-        touches = touches || crowd->orders[i].contact != 0;
+            (sup_gpu_command){.contact = crowd->commands[i].contact, .friction = crowd->commands[i].friction};
+        touches = touches || crowd->commands[i].contact != 0;
     }
-    *code = sup_cuda_copy_async(crowd->settle_orders + begin, crowd->settling + begin,
+    *code = sup_cuda_copy_async(crowd->settle_commands + begin, crowd->settling + begin,
                                 (size_t)(end - begin) * sizeof(sup_gpu_command), stream);
     return touches;
 }
@@ -542,7 +543,7 @@ static int settle(sup_crowd *crowd, int32_t begin, int32_t end, void *stream)
     }
     if (code == 0 && touches) code = settle_contact(crowd, begin, &st, &body, joints.pose, stream);
     if (code == 0) code = sup_gpu_settled(system, &st, stream);
-    return code == 0 ? sup_gpu_untangle_reset(&crowd->part, begin, end - begin, stream) : code;
+    return code == 0 ? sup_gpu_untangle_reset(&crowd->untangle, begin, end - begin, stream) : code;
 }
 
 /* --- Frames --- */
@@ -571,12 +572,12 @@ static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
     size_t floats = (size_t)crowd->joint_count * 12;
     int code = 0;
     for (int32_t i = 0; code == 0 && i < crowd->count; i++) {
-        float *now = crowd->pose + (size_t)i * floats, *before = crowd->pose_before + (size_t)i * floats;
+        float *now = crowd->pose + (size_t)i * floats, *previous = crowd->previous_pose + (size_t)i * floats;
         if (crowd->play[i].clip >= 0 ||
-            !sup_timestep_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)before,
+            !sup_timestep_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)previous,
                                      (const sup_mat34 *)(const void *)now, steps, crowd->size))
             continue;
-        memcpy(before, now, floats * sizeof(float));
+        memcpy(previous, now, floats * sizeof(float));
         code = sup_cuda_copy_async(crowd->joints.pose + (size_t)i * floats, now, floats * sizeof(float), stream);
         if (code == 0) code = settle(crowd, i, i + 1, stream);
     }
@@ -607,7 +608,8 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
     }
     crowd->behind = behind;
     if (moved)
-        memcpy(crowd->pose_before, crowd->pose, (size_t)crowd->count * (size_t)crowd->joint_count * 12 * sizeof(float));
+        memcpy(crowd->previous_pose, crowd->pose,
+               (size_t)crowd->count * (size_t)crowd->joint_count * 12 * sizeof(float));
     crowd->pose_changed = false;
     sup_crowd_end_collider_frame(crowd, 0, crowd->count);
     return code;
@@ -648,7 +650,7 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     if (code == 0) code = send_keep(crowd, 0.0f, stream);
     if (code == 0) code = send_joints(crowd, crowd->pose, stream);
     if (code == 0) code = settle(crowd, begin, end, stream);
-    memcpy(crowd->pose_before + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
+    memcpy(crowd->previous_pose + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
            (size_t)(end - begin) * floats * sizeof(float));
     sup_crowd_end_collider_frame(crowd, begin, end);
     if (code == 0) code = launch_render(crowd, instance >= 0, stream);
@@ -715,7 +717,7 @@ sup_result sup_crowd_last_step(sup_crowd *crowd, int32_t instance, sup_crowd_rep
     sup_result result = sup_crowd_wait(crowd, error);
     if (result != SUP_OK) return result;
     int code = sup_cuda_copy(&progress, crowd->state.progress + instance, sizeof progress);
-    *report = (sup_crowd_report){progress.iterations, progress.rejected, (double)progress.objective, progress.pushing,
-                                 progress.asleep != 0};
+    *report = (sup_crowd_report){progress.iterations, progress.rejected, (double)progress.objective,
+                                 progress.active_contacts, progress.asleep != 0};
     return sup_cuda_result(crowd->device, code, "a report was read back", error);
 }

@@ -51,24 +51,24 @@ struct sup_crowd {
     /* Host side */
     double *values; /* [count*param_count] */
     float *pose;    /* [count*joint_count*12] joints set by the host, and those of the previous frame */
-    float *pose_before;
+    float *previous_pose;
     float *between;            /* the same, interpolated */
     sup_gpu_play *play;        /* [count] as last set; clip -1: `pose` is used */
-    sup_gpu_command *orders;   /* [count] */
+    sup_gpu_command *commands; /* [count] */
     sup_gpu_command *settling; /* [count] for the settle phase of a reset */
     int32_t weight_count;      /* morph weights of a pose */
     float *morph_weights;      /* [count*weight_count] set by the host */
-    bool pose_changed, orders_changed, weights_changed;
+    bool pose_changed, commands_changed, weights_changed;
     int32_t *joint_node; /* [joint_count] */
     float *inverse_bind; /* [joint_count*12] */
     double behind;       /* seconds from the last step to the frame */
     float seconds;       /* by which clips advance before the next pose, as on the device */
     bool seconds_known;
-    float keep; /* fraction of the untangling offsets that is kept, as on the device; negative: not sent yet */
+    float decay; /* fraction of the untangling offsets that is kept, as on the device; negative: not sent yet */
     float time_step, size, unit_metres;
     /* Device side */
-    float *device_seconds, *device_keep;
-    sup_gpu_command *device_orders, *settle_orders; /* settle_orders: of the settle phase */
+    float *device_seconds, *device_decay;
+    sup_gpu_command *device_commands, *settle_commands; /* settle_commands: of the settle phase */
     sup_gpu_motion motion;
     sup_gpu_joints joints;
     sup_gpu_system system;
@@ -78,12 +78,12 @@ struct sup_crowd {
     sup_crowd_colliders colliders;
     sup_gpu_anchors anchors;
     sup_gpu_upsample upsample;
-    sup_gpu_untangle part;
+    sup_gpu_untangle untangle;
     sup_gpu_skin skin;
     sup_gpu_out out;
     /* Recorded launches, by SUP_CROWD_*. */
     void *graph[SUP_CROWD_ALL + 1];
-    int32_t graph_turns;
+    int32_t graph_iterations;
     int32_t graph_solves; /* 0: no contact */
     bool graph_detects;   /* self-collision */
     bool graph_rigid;     /* some instances use only the strongest joint */

@@ -153,8 +153,8 @@ void sup_crowd_wake_moved(sup_crowd *crowd)
     size_t count = (size_t)c->count;
     for (int32_t i = 0; count > 0 && i < crowd->count; i++) {
         if (!moved(c, (size_t)i * count, count)) continue;
-        crowd->orders[i].version++;
-        crowd->orders_changed = true;
+        crowd->commands[i].version++;
+        crowd->commands_changed = true;
     }
 }
 

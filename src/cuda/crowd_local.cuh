@@ -21,7 +21,7 @@ typedef block_view<CROWD> crowd_view;
 
 /* Floats in shared memory; products of the solve reuse the memory of the forces. */
 struct crowd_sizes {
-    int in, scratch, slot_gradient, sums, x, feet, pressure;
+    int in, scratch, slot_gradient, sums, x, foot_points, pressure;
     __host__ __device__ crowd_sizes(const sup_gpu_system &s)
     {
         enum { LIMIT = limit<CROWD>::value, ROW = width<CROWD>::value };
@@ -31,12 +31,12 @@ struct crowd_sizes {
         slot_gradient = s.max_slots * ROW;
         sums = PAIR * 32 * SUP_GPU_SUMS_PADDED;
         x = CROWD * s.max_local * 4;
-        feet = s.volume > 0.0f ? PAIR * s.max_foot_points * 4 : 0;
+        foot_points = s.volume > 0.0f ? PAIR * s.max_foot_points * 4 : 0;
         pressure = (2 * CROWD * s.max_region_slots + 3) / 4 * 4;
     }
     __host__ __device__ int pack_offset() const
     {
-        return in + scratch + slot_gradient + sums + x + feet + pressure;
+        return in + scratch + slot_gradient + sums + x + foot_points + pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -62,11 +62,11 @@ static __device__ crowd_view open_crowd(const sup_gpu_system &s, const sup_gpu_s
     b.slot_gradient = b.force + size.scratch;
     b.sums = b.slot_gradient + size.slot_gradient;
     b.x = b.sums + size.sums;
-    b.feet = b.x + size.x;
+    b.foot_points = b.x + size.x;
     b.max_nodes = s.max_local;
-    b.feet_count = PAIR;
-    b.feet_step = s.max_foot_points * 4;
-    b.pressure = b.feet + size.feet;
+    b.foot_point_count = PAIR;
+    b.foot_point_step = s.max_foot_points * 4;
+    b.pressure = b.foot_points + size.foot_points;
     b.pack = (const unsigned char *)(b.pressure + size.pressure);
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;
     b.blend_weight = s.blend_weight + from->blend_first;
@@ -111,8 +111,8 @@ static __device__ sup_wide3 node_position(const float4 *x, unsigned node)
 /* A prism of a character. */
 struct crowd_prism {
     const float *tets;
-    const uint16_t *corner; /* with a stride */
-    const float4 *x, *feet; /* foot points; NULL: no volume */
+    const uint16_t *corner;        /* with a stride */
+    const float4 *x, *foot_points; /* NULL: no volume */
     float *force;
     float pressure; /* on its wedge */
     int stride, loose_stride;
@@ -127,7 +127,7 @@ static __device__ void press_wedge(const crowd_prism &p, sup_wide3 sum[5])
     for (int k = 0; k < 3; k++) {
         const unsigned node = p.corner[k * p.stride];
         skin[k] = node_position(p.x, node);
-        foot[k] = node_position(p.feet, node);
+        foot[k] = node_position(p.foot_points, node);
     }
     const wedge under = wedge_between(skin, foot);
     wedge_press(&under, p.pressure, sum);
@@ -153,7 +153,7 @@ template <int CORNERS> static __device__ void put_forces(const crowd_prism &p, i
         put_force(to + step, 1, sum[4]);
         put_force(to + 2 * step, 1, sup_wide3{-all.x, -all.y, -all.z}); /* forces of strain sum to zero */
     }
-    if (p.feet != NULL) press_wedge(p, sum);
+    if (p.foot_points != NULL) press_wedge(p, sum);
 #pragma unroll
     for (int k = 0; k < 3; k++)
         put_force(p.force + 3 * (k * p.stride + prism), 1, sum[k]);
@@ -205,7 +205,7 @@ static __device__ crowd_prism view_prism(const sup_gpu_system &s, const crowd_vi
     p.tets = b.tets + at / SUP_PRISM_LANES * SUP_PRISM_FLOATS + at % SUP_PRISM_LANES;
     p.corner = b.at<uint16_t>(SUP_PACK_CORNER) + i;
     p.x = (const float4 *)b.x + c * s.max_local;
-    p.feet = s.volume > 0.0f ? (const float4 *)(b.feet + which * b.feet_step) : NULL;
+    p.foot_points = s.volume > 0.0f ? (const float4 *)(b.foot_points + which * b.foot_point_step) : NULL;
     p.force = b.force + which * s.max_forces;
     p.stride = b.subdomain.prism_stride;
     p.loose_stride = b.subdomain.loose_stride;
@@ -302,8 +302,8 @@ static __device__ void crowd_gradient(const sup_gpu_system &s, const sup_gpu_sta
     }
 }
 
-/* Sums of a local step of two characters; every thread has a part of both energies in `energy`, and `values` of its
- * own character only. */
+/* Sums of a local step of two characters; every thread has a partial sum of both energies in `energy`, and `values`
+ * of its own character only. */
 static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, const local_view *views, int first,
                                   float (&energy)[PAIR], float (&values)[SUP_GPU_SUMS_PADDED])
 {
@@ -316,7 +316,7 @@ static __device__ void crowd_sums(const sup_gpu_state &st, const crowd_view &b, 
     __syncthreads();
     const int which = threadIdx.x / N, k = threadIdx.x % N, c = first + which;
     if (which >= PAIR || c >= b.live || views[c].finished ||
-        k >= (views[c].contacts > 0 ? SUM_PUSHING + 1 : SUM_OLDER + views[c].history))
+        k >= (views[c].contacts > 0 ? SUM_ACTIVE + 1 : SUM_OLDER + views[c].history))
         return;
     float total = 0.0f;
 #pragma unroll
@@ -338,7 +338,7 @@ static __device__ void crowd_pair(const sup_gpu_system &s, const sup_gpu_state &
     crowd_forces(s, b, views, first, energy);
     __syncthreads();
     for (int next = first + PAIR; s.volume > 0.0f && next < min(b.live, first + 2 * PAIR); next++)
-        load_feet<CROWD, CROWD_THREADS>(s, st, b, next);
+        load_foot_points<CROWD, CROWD_THREADS>(s, st, b, next);
 #pragma unroll
     for (int k = 0; k < SUP_GPU_SUMS_PADDED; k++)
         values[k] = 0.0f;

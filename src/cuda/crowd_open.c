@@ -7,7 +7,7 @@
 #include "methods/projective/projective.h"
 #include "skin/skin.h"
 
-/* Uploads the arrays of a structure and remembers a failure. */
+/* Uploads the arrays of a structure; after the first failure it does nothing. */
 typedef struct uploader {
     sup_crowd *crowd;
     sup_error *error;
@@ -150,14 +150,14 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     crowd->joint_node = sup_arena_copy(&crowd->arena, node, joints, sizeof(int32_t));
     crowd->inverse_bind = sup_arena_copy(&crowd->arena, inverse_bind, joints, 12 * sizeof(float));
     crowd->pose = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
-    crowd->pose_before = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
+    crowd->previous_pose = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->between = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->play = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_play));
-    crowd->orders = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_command));
+    crowd->commands = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_command));
     crowd->settling = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_command));
     crowd->values = sup_arena_alloc(&crowd->arena, n * (size_t)crowd->method->param_count + 1, sizeof(double));
-    if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->pose_before || !crowd->between ||
-        !crowd->play || !crowd->orders || !crowd->settling || !crowd->values)
+    if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->previous_pose || !crowd->between ||
+        !crowd->play || !crowd->commands || !crowd->settling || !crowd->values)
         return sup_fail_memory(error, "the crowd");
     for (size_t i = 0; i < n; i++)
         crowd->play[i].clip = -1;
@@ -169,10 +169,10 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
                                      .pose = up(&u, NULL, (int64_t)(n * joints), 12 * sizeof(float)),
                                      .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
     crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
-    crowd->device_keep = up(&u, NULL, 1, sizeof(float));
-    crowd->keep = -1.0f;
-    crowd->device_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
-    crowd->settle_orders = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
+    crowd->device_decay = up(&u, NULL, 1, sizeof(float));
+    crowd->decay = -1.0f;
+    crowd->device_commands = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
+    crowd->settle_commands = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
     return done(&u);
 }
 
@@ -180,14 +180,14 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
 
 const size_t sup_crowd_packed[3] = {3 * sizeof(float), 3 * sizeof(float), 4 * sizeof(float)};
 
-static bool wants_tangents(const sup_crowd_def *def)
+static bool writes_tangents(const sup_crowd_def *def)
 {
     return def->with_tangents || def->tangents != NULL;
 }
 
 static sup_result check_tangents(const sup_crowd_def *def, const sup_skin_model *skin, sup_error *error)
 {
-    if (!wants_tangents(def)) return SUP_OK;
+    if (!writes_tangents(def)) return SUP_OK;
     if (skin->tangents == NULL)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "crowd.tangents", "", "The character has no tangents.");
     if (def->no_normals)
@@ -201,7 +201,7 @@ static sup_result open_out(sup_crowd *crowd, const sup_crowd_def *def, sup_error
     float *callers[3] = {def->positions, def->normals, def->tangents};
     size_t strides[3] = {def->position_stride, def->normal_stride, def->tangent_stride};
     size_t instances[3] = {def->position_instance_stride, def->normal_instance_stride, def->tangent_instance_stride};
-    bool skipped[3] = {false, def->no_normals, !wants_tangents(def)};
+    bool skipped[3] = {false, def->no_normals, !writes_tangents(def)};
     float **to[3] = {&crowd->out.positions, &crowd->out.normals, &crowd->out.tangents};
     uploader u = {crowd, error, false};
     for (int k = 0; k < 3; k++) {
@@ -291,7 +291,7 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
         .narrow = rows.narrow != NULL ? up(&u, rows.narrow, all, sizeof(uint16_t)) : NULL,
         .wide = rows.wide != NULL ? up(&u, rows.wide, all, sizeof(int32_t)) : NULL,
         .plain = up(&u, rows.plain, slots * rows.plain_count, 2 * sizeof(float)),
-        .riding = up(&u, rows.riding, slots * (rows.row_count - rows.plain_count), 4 * sizeof(float)),
+        .followers = up(&u, rows.followers, slots * (rows.row_count - rows.plain_count), 4 * sizeof(float)),
         .triangles = up(&u, from->triangles, corners, sizeof(int32_t)),
         .corner_first = up(&u, from->corner_first, (int64_t)from->coarse_count + 1, sizeof(int32_t)),
         .corner_triangle = up(&u, from->corner_triangle, corners, sizeof(int32_t)),
@@ -302,7 +302,7 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
         crowd->upsample.tangent_signs = up(&u, rows.signs, rows.row_count, sizeof(float));
     }
     if (crowd->count > 2)
-        crowd->upsample.brief = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, sizeof(sup_gpu_four));
+        crowd->upsample.packed = up(&u, NULL, (int64_t)crowd->count * from->coarse_count, sizeof(sup_gpu_four));
     for (int32_t i = 0; i < rows.row_count; i++)
         covered[rows.vertex[i]] = 1;
     result = done(&u);
@@ -313,24 +313,24 @@ static sup_result open_upsample(sup_crowd *crowd, const sup_projective_view *vie
 
 /* --- Projective --- */
 
-/* Places of the skin's vertices, in the numbers of the blocks. */
+/* GPU nodes of the skin vertices; anchors keep their node of the system. */
 static int32_t *number_skin(sup_crowd *crowd, const sup_system *s, const sup_subdomains *b)
 {
-    int32_t *place = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
-    for (int32_t v = 0; place != NULL && v < s->skin_count; v++)
-        place[v] = s->node[v] >= s->unknown_count ? s->node[v] : b->number[s->node[v]];
-    return place;
+    int32_t *node = sup_arena_alloc(&crowd->arena, (size_t)s->skin_count, sizeof(int32_t));
+    for (int32_t v = 0; node != NULL && v < s->skin_count; v++)
+        node[v] = s->node[v] >= s->unknown_count ? s->node[v] : b->number[s->node[v]];
+    return node;
 }
 
-/* Unknowns that are no skin, rising; their number to *count. */
-static int32_t *list_inner(sup_crowd *crowd, const sup_system *s, const int32_t *place, int32_t *count)
+/* Unknowns that are not skin, ascending; *count: their number. */
+static int32_t *list_inner(sup_crowd *crowd, const sup_system *s, const int32_t *node, int32_t *count)
 {
     int32_t *list = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, sizeof(int32_t));
     unsigned char *skin = sup_arena_alloc(&crowd->arena, (size_t)s->unknown_count + 1, 1);
     *count = 0;
     if (list == NULL || skin == NULL) return NULL;
     for (int32_t v = 0; v < s->skin_count; v++)
-        if (place[v] < s->unknown_count) skin[place[v]] = 1;
+        if (node[v] < s->unknown_count) skin[node[v]] = 1;
     for (int32_t i = 0; i < s->unknown_count; i++)
         if (!skin[i]) list[(*count)++] = i;
     return list;
@@ -340,16 +340,16 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
 {
     uploader u = {crowd, error, false};
     size_t square = (size_t)b->limit * (size_t)b->limit;
-    int32_t most = 0, feet = 0, blend = 0, inner_count = 0, *place = number_skin(crowd, from, b);
-    int32_t *inner = place != NULL ? list_inner(crowd, from, place, &inner_count) : NULL;
+    int32_t max_local = 0, max_foot_points = 0, blend = 0, inner_count = 0, *node = number_skin(crowd, from, b);
+    int32_t *inner = node != NULL ? list_inner(crowd, from, node, &inner_count) : NULL;
     if (inner == NULL) return sup_fail_memory(error, "the crowd");
     for (int32_t p = 0; p < b->subdomain_count; p++) {
         int32_t local = b->subdomains[p].count + b->subdomains[p].slot_count + b->subdomains[p].anchor_count;
         int32_t region_slots = b->subdomains[p].blend_count * b->subdomains[p].prism_stride;
         int32_t skin = b->subdomains[p].count + b->subdomains[p].slot_count;
         skin = skin > b->subdomains[p].foot_count ? skin : b->subdomains[p].foot_count;
-        most = local > most ? local : most;
-        feet = skin > feet ? skin : feet;
+        max_local = local > max_local ? local : max_local;
+        max_foot_points = skin > max_foot_points ? skin : max_foot_points;
         blend = region_slots > blend ? region_slots : blend;
     }
     crowd->system = (sup_gpu_system){
@@ -362,8 +362,8 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .anchor_count = b->anchor_count,
         .skin_count = from->skin_count,
         .lockstep = b->limit == SUP_SUBDOMAIN_LIMIT_SINGLE ? 1 : SUP_GPU_LOCKSTEP,
-        .max_local = most,
-        .max_foot_points = feet,
+        .max_local = max_local,
+        .max_foot_points = max_foot_points,
         .max_prisms = b->max_prisms,
         .max_forces = b->max_forces,
         .max_slots = b->max_slots,
@@ -391,7 +391,7 @@ static sup_result open_system(sup_crowd *crowd, const sup_system *from, const su
         .pull_anchor = up(&u, b->pull_anchor, b->pull_count, sizeof(int32_t)),
         .pull_value = up(&u, b->pull_value, b->pull_count, sizeof(float)),
         .tets = up(&u, b->tets, (int64_t)b->prism_total / SUP_PRISM_LANES * SUP_PRISM_FLOATS, sizeof(float)),
-        .node = up(&u, place, from->skin_count, sizeof(int32_t)),
+        .node = up(&u, node, from->skin_count, sizeof(int32_t)),
         .inner = up(&u, inner, inner_count, sizeof(int32_t)),
         .blend_region_slot = up(&u, b->blend_region_slot, b->blend_total, sizeof(uint16_t)),
         .blend_weight = up(&u, b->blend_weight, b->blend_total, sizeof(float))};
@@ -402,14 +402,14 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
 {
     const sup_crowd *crowd = u->crowd;
     const sup_gpu_system *s = &crowd->system;
-    int64_t n = crowd->count, vector = n * s->unknown_count, rows = n * s->contact_count;
+    int64_t n = crowd->count, vector = n * s->unknown_count, contacts = n * s->contact_count;
     size_t four = sizeof(sup_gpu_four);
-    st->contacts = up(u, NULL, rows, sizeof(sup_gpu_contact));
-    st->pair = up(u, NULL, rows, sizeof(int32_t));
+    st->contacts = up(u, NULL, contacts, sizeof(sup_gpu_contact));
+    st->pair = up(u, NULL, contacts, sizeof(int32_t));
     st->near = up(u, NULL, n * s->skin_count, 1);
     st->node_contact_first = up(u, NULL, vector + n, sizeof(int32_t));
-    st->node_contact = up(u, NULL, 4 * rows, sizeof(int32_t));
-    st->force = up(u, NULL, rows, four);
+    st->node_contact = up(u, NULL, 4 * contacts, sizeof(int32_t));
+    st->force = up(u, NULL, contacts, four);
     st->raw_gradient = up(u, NULL, n * s->slot_count, four);
     sup_gpu_four **vectors[] = {&st->gradient, &st->residual, &st->search, &st->image, &st->product};
     for (int32_t i = 0; i < SUP_COUNT(vectors); i++)
@@ -417,8 +417,8 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     st->cg = up(u, NULL, n * SUP_RESPONSE_MAX_SOLVES, sizeof(sup_gpu_cg));
 }
 
-/* What blocks of a single character tell each other. */
-static void open_words(uploader *u, sup_gpu_state *st)
+/* Messages between the thread blocks of a single character. */
+static void open_messages(uploader *u, sup_gpu_state *st)
 {
     const sup_gpu_system *s = &u->crowd->system;
     sup_gpu_messages *w = &st->messages;
@@ -450,7 +450,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     bool crowded = s->lockstep > 1;
     sup_gpu_state *st = &crowd->state;
     st->count = crowd->count;
-    st->commands = crowd->device_orders;
+    st->commands = crowd->device_commands;
     st->progress = up(&u, NULL, n, sizeof(sup_gpu_progress));
     sup_gpu_four **vectors[] = {&st->x[0],       &st->x[1],       &st->iterate[0],       &st->iterate[1],
                                 &st->iterate[2], &st->prediction, &st->prediction_error, &st->inertial,
@@ -464,7 +464,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->anchor_acceleration = up(&u, NULL, n * s->anchor_count, four);
     st->foot_points = up(&u, NULL, vector + n * s->anchor_count, four);
     st->region_slot_volume = up(&u, NULL, n * s->region_slot_count, sizeof(double));
-    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->limited, &st->extrapolated};
+    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->blended, &st->extrapolated};
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
     st->rest_damping = up(&u, NULL, vector, four);
@@ -484,11 +484,11 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     if (st->sum_stride < sup_gpu_contact_blocks(s)) st->sum_stride = sup_gpu_contact_blocks(s);
     st->sums = up(&u, NULL, n * SUP_GPU_SUMS * st->sum_stride, sizeof(float));
     open_contact_state(&u, st);
-    if (s->persistent_blocks > 0) open_words(&u, st);
+    if (s->persistent_blocks > 0) open_messages(&u, st);
     return done(&u);
 }
 
-/* Detection: the model's arrays, and what a step finds. */
+/* Contact detection: arrays of the model, and results of a step. */
 static sup_result open_detect(sup_crowd *crowd, const sup_detect *d, sup_error *error)
 {
     uploader u = {crowd, error, false};
@@ -527,7 +527,7 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
 {
     const sup_anchors *a = &view->anchors;
     uploader u = {crowd, error, false};
-    int32_t rigid = a->rigid_first[a->frame_count], parts = a->sphere_first[a->sphere_count];
+    int32_t rigid = a->rigid_first[a->frame_count], segments = a->sphere_first[a->sphere_count];
     int32_t *frame = sup_arena_alloc(&crowd->arena, (size_t)rigid + 1, sizeof(int32_t));
     if (frame == NULL) return sup_fail_memory(error, "the crowd's anchors");
     for (int32_t k = 0; k < a->frame_count; k++)
@@ -540,7 +540,7 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
     to->sphere_joint = up(&u, a->sphere_joint, a->sphere_count, sizeof(int32_t));
     to->sphere_rest = up(&u, a->sphere_rest, 4 * (int64_t)a->sphere_count, sizeof(float));
     to->sphere_first = up(&u, a->sphere_first, (int64_t)a->sphere_count + 1, sizeof(int32_t));
-    to->sphere_segments = up(&u, a->sphere_segments, parts, sizeof(int32_t));
+    to->sphere_segments = up(&u, a->sphere_segments, segments, sizeof(int32_t));
     to->rigid_out = up(&u, a->rigid_out, rigid, sizeof(int32_t));
     to->rigid_rest = up(&u, a->rigid_rest, 3 * (int64_t)rigid, sizeof(float));
     to->slide_index = up(&u, a->slide_index, 6 * (int64_t)a->slide_count, sizeof(int32_t));
@@ -551,16 +551,16 @@ static sup_result open_anchors(sup_crowd *crowd, const sup_projective_view *view
     to->attached_index = up(&u, a->attached_index, 2 * (int64_t)a->attached_count, sizeof(int32_t));
     to->attached_rest = up(&u, a->attached_rest, 3 * (int64_t)a->attached_count, sizeof(float));
     to->twist_rest = up(&u, a->twist_rest, 4 * (int64_t)a->twist_count, sizeof(float));
-    to->anchor_vertex = to->rigid_first = NULL; /* the device does not look at them */
+    to->anchor_vertex = to->rigid_first = NULL; /* unused on the device */
     crowd->anchors.rigid_frame = up(&u, frame, rigid, sizeof(int32_t));
     crowd->anchors.rigid_count = rigid;
-    crowd->anchors.first = view->fixed_count; /* skin that is given comes before the bases: projective_step.c */
+    crowd->anchors.first = view->fixed_count; /* anchored skin vertices precede the bases: projective_step.c */
     crowd->anchors.stride = view->system.anchor_count;
     crowd->anchors.ends = up(&u, NULL, (int64_t)crowd->count * a->segment_count, 8 * sizeof(float));
     return done(&u);
 }
 
-/* A number for each skin vertex from a list of some, 0 for the others; NULL where the list is empty. */
+/* Expands a list of values of some skin vertices to all skin vertices, 0 for the others; NULL for an empty list. */
 static const float *spread_list(uploader *u, int32_t skin_count, int32_t count, const int32_t *vertex,
                                 const float *value)
 {
@@ -576,7 +576,7 @@ static const float *spread_list(uploader *u, int32_t skin_count, int32_t count, 
     return up(u, all, skin_count, sizeof(float));
 }
 
-/* The rest pose in the order of the blocks, and what the simulated skin has of its bones. */
+/* Rest positions in the node order of the GPU; blend weights, foot points and velocity limits of the simulated skin. */
 static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, const sup_subdomains *b,
                             sup_error *error)
 {
@@ -587,14 +587,14 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
         memcpy(rest + 3 * (size_t)b->number[i], s->rest + 4 * (size_t)i, 3 * sizeof(float));
     uploader u = {crowd, error, false};
     int64_t influences = (int64_t)s->skin_count * SUP_PROJECTIVE_INFLUENCES;
-    bool feet = s->volume > 0.0f;
+    bool has_volume = s->volume > 0.0f;
     crowd->body = (sup_gpu_body){
         .rest = up(&u, rest, s->unknown_count, 3 * sizeof(float)),
         .start_joint = up(&u, view->start_joint, influences, sizeof(int32_t)),
         .start_weight = up(&u, view->start_weight, influences, sizeof(float)),
         .start_rest = up(&u, view->start_rest, s->skin_count, 3 * sizeof(float)),
-        .foot_bone = feet ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
-        .foot_along = feet ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
+        .foot_bone = has_volume ? up(&u, s->foot_bone, s->skin_count, sizeof(int32_t)) : NULL,
+        .foot_along = has_volume ? up(&u, s->foot_along, s->skin_count, sizeof(float)) : NULL,
         .velocity_limit = spread_list(&u, s->skin_count, view->velocity_limit_count, view->velocity_limit_vertex,
                                       view->velocity_limit_length),
         .rigid = spread_list(&u, s->skin_count, view->rigid_count, view->rigid_vertex, view->rigid_weight),
@@ -608,7 +608,7 @@ static sup_result open_body(sup_crowd *crowd, const sup_projective_view *view, c
 
 static void open_untangle_view(uploader *u, const sup_untangle_view *from, sup_untangle_view *to)
 {
-    int64_t n = from->vertex_count, clusters = u->crowd->part.cluster_count, coarse = from->coarse_count;
+    int64_t n = from->vertex_count, clusters = u->crowd->untangle.cluster_count, coarse = from->coarse_count;
     size_t index = sizeof(int32_t);
     *to = *from;
     to->triangles = up(u, from->triangles, 3 * (int64_t)from->triangle_count, index);
@@ -626,35 +626,35 @@ static void open_untangle_view(uploader *u, const sup_untangle_view *from, sup_u
     to->render_vertices = up(u, from->render_vertices, from->render_first[n], index);
 }
 
-/* Scratch for as many characters as the device untangles at a time. */
-static void open_untangle_scratch(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *part)
+/* Scratch for the characters that are untangled at the same time. */
+static void open_untangle_scratch(uploader *u, const sup_untangle_view *view, sup_gpu_untangle *to)
 {
-    int64_t rooms = part->scratch_count, n = rooms * view->vertex_count;
-    part->scratch = (sup_gpu_untangle_scratch){
+    int64_t capacity = to->scratch_count, n = capacity * view->vertex_count;
+    to->scratch = (sup_gpu_untangle_scratch){
         .vertex = up(u, NULL, n, sizeof(sup_gpu_untangle_vertex)),
         .state = up(u, NULL, n, sizeof(int32_t)),
-        .boundary = up(u, NULL, rooms * view->neighbour_first[view->vertex_count], 1),
+        .boundary = up(u, NULL, capacity * view->neighbour_first[view->vertex_count], 1),
         .owner = up(u, NULL, n, sizeof(uint32_t)),
         .list = up(u, NULL, n, sizeof(int32_t)),
         .known = up(u, NULL, n, sizeof(int32_t)),
         .queue = up(u, NULL, n, sizeof(int32_t)),
-        .bits = up(u, NULL, rooms * part->words, sizeof(uint32_t)),
-        .dirty = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-        .dirty_list = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-        .slot = up(u, NULL, rooms * part->cluster_count, sizeof(int32_t)),
-        .crossings = up(u, NULL, rooms * SUP_GPU_UNTANGLE_CROSSINGS, sizeof(sup_gpu_untangle_crossing)),
-        .patches = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
-        .sorted = up(u, NULL, rooms * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
+        .bits = up(u, NULL, capacity * to->words, sizeof(uint32_t)),
+        .dirty = up(u, NULL, capacity * to->cluster_count, sizeof(int32_t)),
+        .dirty_list = up(u, NULL, capacity * to->cluster_count, sizeof(int32_t)),
+        .slot = up(u, NULL, capacity * to->cluster_count, sizeof(int32_t)),
+        .crossings = up(u, NULL, capacity * SUP_GPU_UNTANGLE_CROSSINGS, sizeof(sup_gpu_untangle_crossing)),
+        .patches = up(u, NULL, capacity * SUP_GPU_UNTANGLE_PATCHES, sizeof(sup_gpu_untangle_patch)),
+        .sorted = up(u, NULL, capacity * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long))};
 }
 
 static sup_result open_untangle(sup_crowd *crowd, const sup_projective_view *from, sup_error *error)
 {
-    enum { ROOMS_A_PROCESSOR = 2, JOINED_ALONE = 256, SPLIT_ALONE = 4, JOINED = 4 };
+    enum { SCRATCH_PER_PROCESSOR = 2, JOINED_SINGLE = 256, SPLIT_SINGLE = 4, JOINED = 4 };
     const sup_untangle_view *view = &from->untangle;
-    sup_gpu_untangle *part = &crowd->part;
+    sup_gpu_untangle *to = &crowd->untangle;
     uploader u = {crowd, error, false};
-    int32_t rooms = ROOMS_A_PROCESSOR * crowd->device->info.processors, n = crowd->count;
-    if (view->triangle_count == 0) return SUP_OK; /* the mesh is too fine */
+    int32_t capacity = SCRATCH_PER_PROCESSOR * crowd->device->info.processors, n = crowd->count;
+    if (view->triangle_count == 0) return SUP_OK; /* the mesh is too fine to be untangled */
     unsigned char *fixed = sup_arena_alloc(&crowd->arena, (size_t)view->coarse_count, 1);
     int32_t *first_render = sup_arena_alloc(&crowd->arena, (size_t)view->vertex_count, sizeof(int32_t));
     sup_untangle_clusters clusters;
@@ -664,28 +664,28 @@ static sup_result open_untangle(sup_crowd *crowd, const sup_projective_view *fro
         first_render[v] = view->render_vertices[view->render_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
         fixed[from->rigid_vertex[i]] = (view->rest_contact[from->rigid_vertex[i]] & SUP_UNTANGLE_REST_ONE_JOINT) == 0;
-    part->cluster_count = (view->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
-    int32_t most = view->vertex_count > part->cluster_count ? view->vertex_count : part->cluster_count;
-    part->words = (most + 31) / 32;
-    part->scratch_count = rooms < 1 ? 1 : rooms < n ? rooms : n;
-    part->joined = n > 2 ? JOINED : JOINED_ALONE;
-    part->split = n > 2 ? 1 : SPLIT_ALONE;
-    open_untangle_view(&u, view, &part->view);
-    part->first_render = up(&u, first_render, view->vertex_count, sizeof(int32_t));
-    part->fixed = up(&u, fixed, view->coarse_count, 1);
-    part->coarse_rest = crowd->body.start_rest;
-    part->gap = crowd->detect.view.gap;
-    part->decay = crowd->device_keep;
-    part->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
-    part->moved = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
-    part->frame = up(&u, NULL, n, sizeof(sup_gpu_untangle_frame));
-    part->selected = up(&u, NULL, (int64_t)n * part->words, sizeof(uint32_t));
-    part->active = up(&u, NULL, (int64_t)n * part->cluster_count, sizeof(int32_t));
-    part->box = up(&u, NULL, (int64_t)n * part->cluster_count, SUP_GPU_UNTANGLE_BOX_FOURS * sizeof(sup_gpu_four));
-    part->pair = up(&u, NULL, (int64_t)n * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long));
-    part->vertex_first = up(&u, clusters.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
-    part->vertex_clusters = up(&u, clusters.clusters, clusters.first[view->vertex_count], sizeof(int32_t));
-    open_untangle_scratch(&u, view, part);
+    to->cluster_count = (view->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
+    int32_t bits = view->vertex_count > to->cluster_count ? view->vertex_count : to->cluster_count;
+    to->words = (bits + 31) / 32;
+    to->scratch_count = capacity < 1 ? 1 : capacity < n ? capacity : n;
+    to->joined = n > 2 ? JOINED : JOINED_SINGLE;
+    to->split = n > 2 ? 1 : SPLIT_SINGLE;
+    open_untangle_view(&u, view, &to->view);
+    to->first_render = up(&u, first_render, view->vertex_count, sizeof(int32_t));
+    to->fixed = up(&u, fixed, view->coarse_count, 1);
+    to->coarse_rest = crowd->body.start_rest;
+    to->gap = crowd->detect.view.gap;
+    to->decay = crowd->device_decay;
+    to->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
+    to->moved = up(&u, NULL, (int64_t)n * to->words, sizeof(uint32_t));
+    to->frame = up(&u, NULL, n, sizeof(sup_gpu_untangle_frame));
+    to->selected = up(&u, NULL, (int64_t)n * to->words, sizeof(uint32_t));
+    to->active = up(&u, NULL, (int64_t)n * to->cluster_count, sizeof(int32_t));
+    to->box = up(&u, NULL, (int64_t)n * to->cluster_count, SUP_GPU_UNTANGLE_BOX_FOURS * sizeof(sup_gpu_four));
+    to->pair = up(&u, NULL, (int64_t)n * SUP_GPU_UNTANGLE_PAIRS, sizeof(unsigned long long));
+    to->vertex_first = up(&u, clusters.first, (int64_t)view->vertex_count + 1, sizeof(int32_t));
+    to->vertex_clusters = up(&u, clusters.clusters, clusters.first[view->vertex_count], sizeof(int32_t));
+    open_untangle_scratch(&u, view, to);
     return done(&u);
 }
 
@@ -706,22 +706,22 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
 
 static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
-    sup_subdomains *blocks = NULL;
+    sup_subdomains *subdomains = NULL;
     sup_result result =
         sup_subdomains_create(&crowd->context, &view->system,
-                              crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_LIMIT_SINGLE, &blocks, error);
+                              crowd->count > 2 ? SUP_SUBDOMAIN_LIMIT : SUP_SUBDOMAIN_LIMIT_SINGLE, &subdomains, error);
     if (result != SUP_OK) return result;
     crowd->time_step = view->system.time_step;
     crowd->size = view->size;
     crowd->unit_metres = view->unit_metres;
-    result = open_system(crowd, &view->system, blocks, error);
+    result = open_system(crowd, &view->system, subdomains, error);
     crowd->system.body_size = view->size;
     crowd->system.contact_count = (crowd->colliders.count > 0 ? 2 : 1) * view->system.skin_count;
     crowd->system.persistent_blocks =
         sup_gpu_persistent_blocks(&crowd->system, crowd->device->info.processors, crowd->device->info.shared_limit);
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
-    if (result == SUP_OK) result = open_body(crowd, view, blocks, error);
-    sup_subdomains_destroy(blocks);
+    if (result == SUP_OK) result = open_body(crowd, view, subdomains, error);
+    sup_subdomains_destroy(subdomains);
     if (result == SUP_OK) result = check_shared(crowd, error);
     if (result == SUP_OK) result = open_state(crowd, error);
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);

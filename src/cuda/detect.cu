@@ -261,10 +261,10 @@ static __device__ void test_vertex_clusters(const work &w, const tet_cluster_box
     }
 }
 
-/* A tet cluster, by a warp: number `part` of the `split` warps that share the vertex clusters, interleaved, so that
+/* A tet cluster, by a warp: number `rank` of the `split` warps that share the vertex clusters, interleaved, so that
  * spatial neighbours, which are often hit together, go to different warps. A warp without others tests nodes of
  * clusters first. */
-static __device__ void test_tet_cluster(const work &w, int number, int part, int split, test_scratch &scratch)
+static __device__ void test_tet_cluster(const work &w, int number, int rank, int split, test_scratch &scratch)
 {
     static_assert(SUP_DETECT_CLUSTER_TETS <= 48, "tetrahedra of a tet cluster");
     const unsigned all = 0xffffffffu;
@@ -279,7 +279,7 @@ static __device__ void test_tet_cluster(const work &w, int number, int part, int
         unsigned some = __ballot_sync(all, start + lane < batches &&
                                                (split > 1 || boxes_overlap(boxes[2 * node], boxes[2 * node + 1], box)));
         while (some != 0) {
-            const int base = (start + pop_first(some)) * 32 * split + part, own = base + lane * split;
+            const int base = (start + pop_first(some)) * 32 * split + rank, own = base + lane * split;
             const bool overlaps =
                 own < d.vertex_cluster_count && boxes_overlap(boxes[2 * own], boxes[2 * own + 1], box);
             test_vertex_clusters(w, box, base, split, __ballot_sync(all, overlaps), test);

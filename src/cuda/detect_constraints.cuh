@@ -62,13 +62,13 @@ static __device__ int step_nearer_by_four(const work &w, const query_vertex &own
     const bool nearer = lane < LAST && candidate >= 0 && next.distance2 < query.distance2 &&
                         may_pair(w, own, candidate, next, tolerance);
     const float distance2 = nearer ? next.distance2 : INFINITY;
-    float least = query.distance2;
+    float minimum = query.distance2;
     int best = -1;
 #pragma unroll
     for (int k = 0; k < LAST; k++) {
         const float other = shuffle<LANES>(distance2, k);
-        if (!(other < least)) continue;
-        least = other;
+        if (!(other < minimum)) continue;
+        minimum = other;
         best = k;
     }
     if (best < 0) return -1;
@@ -219,7 +219,7 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
     if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
     contact_query query;
     const int triangle =
-        update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(st.progress[character].still), query);
+        update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(st.progress[character].rest_steps), query);
     const bool first = threadIdx.x % LANES == 0;
     if (first) st.pair[at] = triangle;
     if (!first || triangle < 0) return false;

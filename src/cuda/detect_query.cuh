@@ -284,13 +284,13 @@ static __device__ contact_query query_triangle(float4 p, const float4 (&c)[3])
     query.height = dot(query.normal, minus(p, c[0]));
     query.distance2 = INFINITY;
     query.relation = UNKNOWN_RELATION;
-    float whole = dot(area, area), least = INFINITY;
+    float whole = dot(area, area), minimum = INFINITY;
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         query.weight[k] = dot(area, cross(minus(c[(k + 1) % 3], p), minus(c[(k + 2) % 3], p))) / whole;
-        least = fminf(least, query.weight[k]);
+        minimum = fminf(minimum, query.weight[k]);
     }
-    if (whole > 0.0f && least >= 0.0f) {
+    if (whole > 0.0f && minimum >= 0.0f) {
         float sum = query.weight[0] + query.weight[1] + query.weight[2];
 #pragma unroll
         for (int k = 0; k < 3; k++)
@@ -357,7 +357,7 @@ static __device__ bool may_pair(const work &w, const query_vertex &own, int tria
     const sup_detect &d = *w.d;
     const int v = own.v;
     if (is_corner(d, v, triangle)) return false;
-    /* First what needs no search: distant skin has the widest limits. */
+    /* Conditions without a search first: distant skin has the widest limits. */
     const float cosine = dot(query.normal, own.normal), bone_cosine = dot(query.normal, own.bone_direction);
     if (!sup_contact_faces(SUP_SKIN_DISTANT, cosine, bone_cosine, tolerance)) return false;
     const sup_skin_relation relation = relation_of(d, v, triangle, query);

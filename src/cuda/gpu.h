@@ -83,21 +83,21 @@ typedef struct sup_gpu_progress {
     int32_t iterations;          /* of the last step */
     int32_t rejected;            /* rejected steps of it */
     float objective;             /* at its last local step */
-    int32_t still;               /* steps since the skeleton or an input changed */
+    int32_t rest_steps;          /* rest counter: steps since the skeleton or an input changed */
     int32_t asleep;              /* nothing is computed */
     int32_t version;             /* last seen version of the command */
     float damping;               /* of this step */
     uint32_t moved;              /* bits of the maximum displacement of a skin vertex in the last step, */
     uint32_t window_motion;      /* and in the last window of steps (projective_step.c) */
     int32_t contacts;            /* contacts of this step */
-    int32_t pushing;             /* contacts that pushed at its end */
+    int32_t active_contacts;     /* contacts with a force at its end */
     float rest_damping_fraction; /* of sup_rest_damping (rest_damping.h) */
     float rest_damping_mean;     /* the same */
     uint32_t oscillates;         /* 1: a vertex oscillates (rest_damping.h) */
     uint32_t unsettled;          /* 1: the settle phase has not converged */
 } sup_gpu_progress;
 
-/* What a character does after a local step. */
+/* Next iteration of a character, set after a local step. */
 typedef struct sup_gpu_iteration {
     int32_t active, accepted, finish;
     int32_t history; /* index of the newest direction */
@@ -106,7 +106,7 @@ typedef struct sup_gpu_iteration {
     float repeat, drop;
 } sup_gpu_iteration;
 
-/* A step in progress: what solver.c keeps between iterations. Double-buffered by iteration. */
+/* A step in progress: the data that solver.c keeps between iterations. Double-buffered by iteration. */
 typedef struct sup_gpu_control {
     double inner[SUP_SOLVER_HISTORY][SUP_SOLVER_HISTORY];
     double coefficient[SUP_SOLVER_HISTORY + 1][SUP_SOLVER_HISTORY];
@@ -157,7 +157,7 @@ typedef struct sup_gpu_messages {
     sup_gpu_message *search[2];    /* [unknown_count] search directions of conjugate gradients */
     sup_gpu_message *contact[2];   /* [contact_count] contact forces along them */
     sup_gpu_message *curve[2];     /* [persistent_blocks] curvature along them */
-    sup_gpu_message *contact_sums; /* [persistent_blocks] energy of the contacts, number of near and of pushing ones */
+    sup_gpu_message *contact_sums; /* [persistent_blocks] energy of the contacts, number of near and of active ones */
     sup_gpu_message *command;      /* [1] next task of blocks without a subdomain */
     uint32_t *clock;               /* [2] epochs and commands so far */
 } sup_gpu_messages;
@@ -172,7 +172,7 @@ typedef struct sup_gpu_state {
     sup_gpu_four *iterate[3]; /* [count*unknown_count], as the following */
     sup_gpu_four *inertial, *prediction, *prediction_error;
     sup_gpu_four *direction[SUP_SOLVER_HISTORY];
-    sup_gpu_four *limit_push; /* what velocity limits add to the inertial positions */
+    sup_gpu_four *limit_push; /* displacement of the inertial positions by velocity limits */
     sup_gpu_four *y;          /* [count*interior_count] */
     sup_gpu_four *slot;       /* [count*slot_count] separator residual of a subdomain: gradient + A_tp y_p */
     float *rhs; /* [groups of SUP_GPU_SCHUR_LOCKSTEP][separator_stride][3*SUP_GPU_SCHUR_LOCKSTEP] in crowds */
@@ -180,12 +180,12 @@ typedef struct sup_gpu_state {
     sup_gpu_four *anchors[3];          /* [count*anchor_count] */
     sup_gpu_four *anchor_acceleration; /* [count*anchor_count] second difference of the anchors */
     sup_gpu_four *foot_points;         /* [count*(unknown_count+anchor_count)] of skin vertices, by node */
-    double *region_slot_volume;        /* [count*region_slot_count] what a subdomain adds to a volume region */
+    double *region_slot_volume;        /* [count*region_slot_count] contribution of a subdomain to a volume region */
     float *sums;                       /* [count*SUP_GPU_SUMS*sum_stride] partial sums */
     int32_t sum_stride;                /* partial sums: of subdomains, then of the blocks of schur.cu */
     sup_gpu_four *skin[2];             /* [count*skin_count] simulated skin now and previously, as x */
     sup_gpu_four *window;              /* [count*skin_count] at the start of a window of steps */
-    sup_gpu_four *limited;             /* [count*skin_count] by linear blending, at the last step */
+    sup_gpu_four *blended;             /* [count*skin_count] by linear blending, at the last step */
     sup_gpu_four *extrapolated;        /* [count*skin_count] the skin, extrapolated to the current joints */
     sup_gpu_four *
         rest_damping; /* [count*unknown_count] last displacement of a vertex, and the fraction of it that was applied */
@@ -254,7 +254,7 @@ typedef struct sup_gpu_body {
     const float *ends; /* [count*segment_count*8] ends of the bone segments in the pose */
 } sup_gpu_body;
 
-/* Before a step, after sup_gpu_wake and the anchors' kernel: foot points, velocity limits and given skin vertices.
+/* Before a step, after sup_gpu_wake and the anchors' kernel: foot points, velocity limits and anchored skin vertices.
  * `joints` [count*joint_count*12]. */
 int sup_gpu_prepare(const sup_gpu_system *system, const sup_gpu_state *state, const sup_gpu_body *body,
                     const float *joints, void *stream);

@@ -30,7 +30,7 @@ typedef struct sup_gpu_colliders {
  * character. `fresh`: this is the first timestep. */
 int sup_gpu_follow(const sup_gpu_colliders *colliders, const sup_gpu_motion *motion, const sup_gpu_joints *joints,
                    const sup_gpu_state *state, bool fresh, void *stream);
-/* Contacts of this timestep with colliders, from `carried`, after those of the skin with itself. */
+/* Contacts of this timestep with colliders, from `extrapolated`, after those of the skin with itself. */
 int sup_gpu_collide(const sup_gpu_colliders *colliders, const sup_gpu_system *system, const sup_gpu_state *state,
                     const sup_gpu_body *body, const float *joints, void *stream);
 

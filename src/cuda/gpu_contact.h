@@ -24,7 +24,7 @@ typedef struct sup_gpu_detect {
     sup_gpu_four *tet_cluster_box; /* [count*tet_cluster_count*SUP_GPU_TET_BOX_FOURS] */
 } sup_gpu_detect;
 
-/* Contacts of this timestep into the state, from `carried`: pairs and their number. */
+/* Contacts of this timestep into the state, from `extrapolated`: pairs and their number. */
 int sup_gpu_detect_step(const sup_gpu_detect *detect, const sup_gpu_system *system, const sup_gpu_state *state,
                         const sup_gpu_body *body, void *stream);
 /* Number of float4 of a character's cluster_box. */

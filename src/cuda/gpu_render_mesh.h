@@ -89,23 +89,22 @@ typedef struct sup_gpu_out {
 
 typedef struct sup_gpu_upsample {
     int32_t coarse_count, slots, plain_count, row_count;
-    const int32_t *row_vertex; /* [row_count] */
+    const int32_t *row_vertex; /* [row_count] render vertex of a row of the upsampling matrix (upsample_rows.h) */
     const uint16_t *narrow;    /* [slots*row_count] coarse vertex, slot by slot */
     const int32_t *wide;       /* the same for more than 65536 coarse vertices */
     const float *plain;        /* [slots*plain_count*2] */
-    const float *riding;       /* [slots*(row_count-plain_count)*4] */
+    const float *followers;    /* [slots*(row_count-plain_count)*4] */
     const int32_t *triangles, *corner_first, *corner_triangle;
     const float *rest_normal;
     const float *tangent_weights; /* [slots*row_count*2] from positions and normals; NULL: no tangents */
     const float *tangent_signs;   /* [row_count] handedness */
     float *coarse;                /* [count*coarse_count*8] x nx y ny z nz 0 0 */
-    sup_gpu_four
-        *brief; /* [count*coarse_count] packed for crowds: x y z, and a normal of three times ten bits; else NULL */
+    sup_gpu_four *packed; /* [count*coarse_count] for crowds: x y z, and a normal of three times ten bits; else NULL */
 } sup_gpu_upsample;
 
 /* From the skin of the last step, or the extrapolated one. Hidden characters are not updated. */
-int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried, const sup_gpu_out *out,
-                        void *stream);
+int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool extrapolated,
+                        const sup_gpu_out *out, void *stream);
 
 /* Morph targets of the lanes: an entry adds weight * offset to the position and the normal at rest. */
 typedef struct sup_gpu_morphs {
@@ -126,14 +125,14 @@ typedef struct sup_gpu_skin {
     const float *weights;
     const unsigned char *strongest;
     const float *positions, *normals;
-    const float *tangents; /* [block_count*64] x, y, z, handedness; NULL: none */
+    const float *tangents; /* [cluster_count*64] x, y, z, handedness; NULL: none */
     sup_gpu_morphs morphs;
     const float *joint_centre; /* [joint_count*3] */
     float *rigid;              /* [count*joint_count*24] dual quaternion, stretch, whether stretched; NULL: linear */
 } sup_gpu_skin;
 
 /* `some_rigid`: some characters have the command `strongest`. */
-int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_command *orders,
+int sup_gpu_skin_step(const sup_gpu_skin *skin, const sup_gpu_joints *joints, const sup_gpu_command *commands,
                       bool some_rigid, const sup_gpu_out *out, void *stream);
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ typedef struct sup_gpu_untangle_crossing {
     int32_t inside, outside, triangle;
     int32_t patch;                       /* that it belongs to (patch_of of untangle_patch.cuh), -1 for none */
     int32_t targets[4];                  /* vertices that it pushes, -1 for none: an end, corners of the triangle; */
-    float push[4];                       /* how far along the normal, which is then that of the patch */
+    float push[4];                       /* length along the normal, which is then that of the patch */
     float means[SUP_GPU_UNTANGLE_MEANS]; /* values that a patch averages */
     float weight[3], depth, height;
     int32_t boundary[2]; /* its edge, from both ends, in the view's neighbours */
@@ -49,7 +49,7 @@ typedef struct sup_gpu_untangle_patch {
 /* sup_untangle_vertex of untangle_internal.h. */
 typedef struct sup_gpu_untangle_vertex {
     sup_gpu_four start, x, best, move;
-    sup_gpu_four push; /* sum of the displacements asked for; w: the longest of them */
+    sup_gpu_four push; /* sum of the requested displacements; w: the longest of them */
     int32_t patch, parent, crossings, best_crossings, sum, best_sum;
     int32_t at; /* slot in the list of moved vertices */
     int32_t pad;

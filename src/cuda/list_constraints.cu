@@ -63,7 +63,7 @@ static __device__ int4 unknowns_of(const sup_gpu_contact *contacts, const int32_
 }
 
 /* The lists of a character, by a block with `next` [unknown_count] in shared memory. A contact whose vertex is
- * anchored still moves others: it is listed for those. */
+ * anchored also moves its other nodes: it is listed for those. */
 static __device__ void list_contacts(const sup_gpu_system &s, const sup_gpu_state &st, int character, int *next)
 {
     const int n = s.unknown_count;

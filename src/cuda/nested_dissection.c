@@ -110,7 +110,7 @@ static int32_t choose_seed(cutter *c, int32_t p, int32_t tries)
     return best;
 }
 
-/* Splits subdomain p into two and a piece of the separator. A clique goes to the separator except for `limit`
+/* Splits subdomain p into two and vertices of the separator. A clique goes to the separator except for `limit`
  * vertices. */
 static void cut_subdomain(cutter *c, int32_t p, int32_t limit, int32_t tries)
 {

@@ -69,7 +69,7 @@ static __device__ void push_contacts(const sup_gpu_system &s, const sup_gpu_stat
         publish(st.messages.push + v, p.force.x, p.force.y, p.force.z, epoch);
         update_contact(view.contacts[v], p, values);
     }
-    float sums[4] = {values[SUM_ENERGY], values[SUM_NEAR], values[SUM_PUSHING], 0.0f};
+    float sums[4] = {values[SUM_ENERGY], values[SUM_NEAR], values[SUM_ACTIVE], 0.0f};
     publish_contact_sums(shared, sums, st.messages.contact_sums + blockIdx.x, epoch);
 }
 

@@ -1,4 +1,4 @@
-/* persistent_schur.cuh (internal) - separator part of a solve (subdomains.h) by the blocks of step_persistent.cu,
+/* persistent_schur.cuh (internal) - separator stage of a solve (subdomains.h) by the blocks of step_persistent.cu,
  * one tile of S^-1 each. */
 #ifndef SUP_CUDA_PERSISTENT_SCHUR_CUH
 #define SUP_CUDA_PERSISTENT_SCHUR_CUH

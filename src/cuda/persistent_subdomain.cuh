@@ -267,12 +267,12 @@ static __device__ void find_wedges(const subdomain_view &v)
 {
 #pragma unroll 1
     for (int i = threadIdx.x; i < v.b.subdomain.prism_count; i += T) {
-        const wedge under = wedge_of<1>(v.b, v.b.x, v.b.feet, i);
+        const wedge under = wedge_of<1>(v.b, v.b.x, v.b.foot_points, i);
         v.wedges[i] = wedge_volume6(&under);
     }
 }
 
-/* Publishes what they add to its volume regions. */
+/* Publishes their contributions to its volume regions. */
 static __device__ void publish_volumes(const sup_gpu_messages &messages, const subdomain_view &v, unsigned epoch)
 {
     const block_view<1> &b = v.b;
@@ -349,7 +349,7 @@ static __device__ void find_pressures(const sup_gpu_system &s, const sup_gpu_mes
 static __device__ void press_wedges(const subdomain_view &v)
 {
     const block_view<1> &b = v.b;
-    const pressed_view<1> under = {b, b.x, b.feet, b.pressure};
+    const pressed_view<1> under = {b, b.x, b.foot_points, b.pressure};
     const int stride = b.subdomain.prism_stride;
 #pragma unroll 1
     for (int i = threadIdx.x; i < b.subdomain.prism_count && threadIdx.x < SOLVERS; i += SOLVERS) {
@@ -395,7 +395,7 @@ static __device__ float find_forces(const sup_gpu_system &s, const sup_gpu_state
                                     unsigned epoch)
 {
     const block_view<1> &b = v.b;
-    const pressed_view<1> unpressed = {b, b.x, b.feet, NULL};
+    const pressed_view<1> unpressed = {b, b.x, b.foot_points, NULL};
     const bool volume = s.volume > 0.0f;
     float energy = 0.0f;
     if (volume) find_wedges(v);

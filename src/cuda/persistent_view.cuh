@@ -30,8 +30,8 @@ struct schur_tiles {
 
 /* Offsets in floats. */
 struct persistent_sizes {
-    size_t solve, in, slot_gradient, y, slots, force, wedges, sums, x, feet, pressure, direction, base, inertial, pack,
-        tets, weights, region_slots, tile, residual, row_residual, range, all;
+    size_t solve, in, slot_gradient, y, slots, force, wedges, sums, x, foot_points, pressure, direction, base, inertial,
+        pack, tets, weights, region_slots, tile, residual, row_residual, range, all;
     __host__ __device__ size_t take(size_t floats)
     {
         const size_t at = all;
@@ -53,7 +53,7 @@ struct persistent_sizes {
         wedges = take((size_t)s.max_prisms);
         sums = take(32 * SUP_GPU_SUMS_PADDED);
         x = take(3 * (size_t)s.max_local);
-        feet = take(s.volume > 0.0f ? 4 * (size_t)s.max_local : 0);
+        foot_points = take(s.volume > 0.0f ? 4 * (size_t)s.max_local : 0);
         pressure = take(2 * (size_t)s.max_region_slots);
         direction = take(3 * SUP_SOLVER_HISTORY * nodes);
         base = take(3 * nodes);
@@ -151,9 +151,9 @@ static __device__ subdomain_view open_persistent(const sup_gpu_system &s, float 
     v.b.force = shared + size.force;
     v.b.sums = shared + size.sums;
     v.b.x = shared + size.x;
-    v.b.feet = shared + size.feet;
-    v.b.feet_count = 1;
-    v.b.feet_step = 0;
+    v.b.foot_points = shared + size.foot_points;
+    v.b.foot_point_count = 1;
+    v.b.foot_point_step = 0;
     v.b.pressure = shared + size.pressure;
     v.b.pack = (const unsigned char *)(shared + size.pack);
     v.b.tets = shared + size.tets;

@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(32)
     }
     if (!__any_sync(0xffffffffu, moved) || threadIdx.x > 0) return;
     sup_gpu_progress &p = st.progress[character]; /* as begin_step() sets it for a skeleton that moves */
-    p.still = p.asleep = 0;
+    p.rest_steps = p.asleep = 0;
     p.damping = st.commands[character].damping;
 }
 

@@ -7,14 +7,15 @@
 
 enum { THREADS = 256, AT_A_TIME = 3 };
 
-/* The simulated skin of a character, of the last step or extrapolated. */
-static __device__ const float4 *simulated_skin(const sup_gpu_state &st, int coarse_count, int character, bool carried)
+/* Simulated skin of a character: of the last step, or extrapolated to the current pose. */
+static __device__ const float4 *simulated_skin(const sup_gpu_state &st, int coarse_count, int character,
+                                               bool extrapolated)
 {
-    const float4 *from = carried ? st.extrapolated : st.skin[st.progress[character].phase & 1];
+    const float4 *from = extrapolated ? st.extrapolated : st.skin[st.progress[character].phase & 1];
     return from + (size_t)character * coarse_count;
 }
 
-/* Quantises a component of a unit vector to ten bits: 1.5 + n/2, without its first bit, is in [0, 1). */
+/* Quantises a component of a unit vector to ten bits: mantissa bits of 1.5 + n/2, which is in [1, 2). */
 static __device__ unsigned ten_bits(float n)
 {
     return (unsigned)min(max((int)rintf(512.0f + 512.0f * n), 0), 1023);
@@ -23,18 +24,18 @@ static __device__ unsigned ten_bits(float n)
 /* Component k as 1.5 + n/2: the bits are the upper mantissa bits of a float in [1, 2). */
 static __device__ float half_above(unsigned bits, int k)
 {
-    const unsigned in_place = k == 0 ? bits << 13 : k == 1 ? bits << 3 : bits >> 7;
-    return __uint_as_float((in_place & 0x007fe000u) | 0x3f800000u);
+    const unsigned shifted = k == 0 ? bits << 13 : k == 1 ? bits << 3 : bits >> 7;
+    return __uint_as_float((shifted & 0x007fe000u) | 0x3f800000u);
 }
 
 /* Coarse positions interleaved with unit normals. */
-__global__ void __launch_bounds__(THREADS)
-    coarse_kernel(const __grid_constant__ sup_gpu_upsample up, const __grid_constant__ sup_gpu_state st, bool carried)
+__global__ void __launch_bounds__(THREADS) coarse_kernel(const __grid_constant__ sup_gpu_upsample up,
+                                                         const __grid_constant__ sup_gpu_state st, bool extrapolated)
 {
     wait_for_kernel();
     int v = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
     if (v >= up.coarse_count || st.commands[character].hidden) return;
-    const float4 *skin = simulated_skin(st, up.coarse_count, character, carried);
+    const float4 *skin = simulated_skin(st, up.coarse_count, character, extrapolated);
     float n[3] = {0.0f, 0.0f, 0.0f};
     for (int first = up.corner_first[v], end = up.corner_first[v + 1]; first < end; first += AT_A_TIME) {
         float4 at[AT_A_TIME][3]; /* all loads in flight at once; triangles beyond the end have no area */
@@ -62,54 +63,55 @@ __global__ void __launch_bounds__(THREADS)
     const float unit[3] = {good ? a * over : rest[0], good ? b * over : rest[1], good ? c * over : rest[2]};
     to[0] = make_float4(own.x, unit[0], own.y, unit[1]);
     to[1] = make_float4(own.z, unit[2], 0.0f, 0.0f);
-    if (up.brief == NULL) return;
+    if (up.packed == NULL) return;
     const unsigned bits = ten_bits(unit[0]) | ten_bits(unit[1]) << 10 | ten_bits(unit[2]) << 20;
-    up.brief[(size_t)character * up.coarse_count + v] = make_float4(own.x, own.y, own.z, __uint_as_float(bits));
+    up.packed[(size_t)character * up.coarse_count + v] = make_float4(own.x, own.y, own.z, __uint_as_float(bits));
 }
 
-/* A render vertex of `C` characters: eq. 3.9. Plain vertices have a weight for positions and one for normals; followers
- * have four. Plain vertices of crowds read the packed array, since they are bound by memory bandwidth. `S` threads
- * share a vertex, each with every S-th of its slots, so that a single character fills the device. */
-template <int C, int S, bool RIDING>
-static __device__ void find_rows(const sup_gpu_upsample &up, int count, const sup_gpu_command *orders,
-                                 const sup_gpu_out &out, int block)
+/* A render vertex of `C` characters: eq. 3.9. Plain vertices have two weights per slot, one for positions and one for
+ * normals; followers have four. Plain vertices of crowds read the packed array, since they are bound by memory
+ * bandwidth. `S` threads share a vertex, each with every S-th of its slots, so that a single character fills the
+ * device. */
+template <int C, int S, bool FOLLOWER>
+static __device__ void upsample_vertex(const sup_gpu_upsample &up, int count, const sup_gpu_command *commands,
+                                       const sup_gpu_out &out, int block)
 {
-    int rows = RIDING ? up.row_count - up.plain_count : up.plain_count;
-    int thread = block * THREADS + threadIdx.x, part = thread % S, first = blockIdx.y * C;
-    int at = min(thread / S, rows - 1),
-        row = RIDING ? up.plain_count + at
-                     : at; /* threads beyond the end repeat the last one, so that warps are complete */
+    int vertices = FOLLOWER ? up.row_count - up.plain_count : up.plain_count;
+    int thread = block * THREADS + threadIdx.x, lane = thread % S, first = blockIdx.y * C;
+    int at = min(thread / S, vertices - 1),
+        row = FOLLOWER ? up.plain_count + at
+                       : at; /* threads beyond the end repeat the last one, so that warps are complete */
     bool any = false;
     for (int c = 0; c < C; c++)
-        any = any || (first + c < count && !orders[first + c].hidden);
+        any = any || (first + c < count && !commands[first + c].hidden);
     if (!any) return;
-    constexpr bool BRIEF = C > 1 && !RIDING;
-    float sum[C][6], whole = 0.0f;
+    constexpr bool PACKED = C > 1 && !FOLLOWER;
+    float sum[C][6], weight_sum = 0.0f;
     for (int c = 0; c < C; c++)
         for (int k = 0; k < 6; k++)
             sum[c][k] = 0.0f;
     int nearest = 0;
 #pragma unroll(C == 1 ? 6 : 2)
-    for (int slot = part; slot < up.slots; slot += S) {
+    for (int slot = lane; slot < up.slots; slot += S) {
         size_t entry = (size_t)slot * up.row_count + row;
         int index = up.narrow != NULL ? up.narrow[entry] : up.wide[entry];
         float4 w;
-        if (RIDING)
-            w = ((const float4 *)up.riding)[(size_t)slot * rows + at];
+        if (FOLLOWER)
+            w = ((const float4 *)up.followers)[(size_t)slot * vertices + at];
         else {
-            float2 pair = ((const float2 *)up.plain)[(size_t)slot * rows + at];
+            float2 pair = ((const float2 *)up.plain)[(size_t)slot * vertices + at];
             w = make_float4(pair.x, 0.0f, 0.0f, pair.y);
         }
         if (slot == 0) nearest = index;
-        whole += w.w;
+        weight_sum += w.w;
 #pragma unroll
         for (int c = 0; c < C; c++) {
             int character = min(first + c, count - 1);
-            if (BRIEF) {
-                const float4 v = up.brief[(size_t)character * up.coarse_count + index];
-                const float place[3] = {v.x, v.y, v.z};
+            if (PACKED) {
+                const float4 v = up.packed[(size_t)character * up.coarse_count + index];
+                const float position[3] = {v.x, v.y, v.z};
                 for (int k = 0; k < 3; k++) {
-                    sum[c][k] = fmaf(w.x, place[k], sum[c][k]);
+                    sum[c][k] = fmaf(w.x, position[k], sum[c][k]);
                     sum[c][3 + k] = fmaf(w.w, half_above(__float_as_uint(v.w), k), sum[c][3 + k]);
                 }
                 continue;
@@ -123,7 +125,7 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
             sum[c][3] = fmaf(w.w, a.y, sum[c][3]);
             sum[c][4] = fmaf(w.w, a.w, sum[c][4]);
             sum[c][5] = fmaf(w.w, b.y, sum[c][5]);
-            if (!RIDING) continue;
+            if (!FOLLOWER) continue;
             sum[c][0] = fmaf(w.y, a.y, sum[c][0]);
             sum[c][1] = fmaf(w.y, a.w, sum[c][1]);
             sum[c][2] = fmaf(w.y, b.y, sum[c][2]);
@@ -138,35 +140,35 @@ static __device__ void find_rows(const sup_gpu_upsample &up, int count, const su
         for (int k = 0; k < 6; k++)
             for (int d = 1; d < S; d <<= 1)
                 sum[c][k] += __shfl_xor_sync(0xffffffffu, sum[c][k], d);
-    if (part > 0 || thread / S >= rows) return;
+    if (lane > 0 || thread / S >= vertices) return;
     int vertex = up.row_vertex[row];
 #pragma unroll
     for (int c = 0; c < C; c++) {
         int character = first + c;
-        if (character >= count || orders[character].hidden) continue;
+        if (character >= count || commands[character].hidden) continue;
         if (out.positions != NULL)
             store3(out.positions, out.vertex_stride[0], out.instance_stride[0], vertex, character, sum[c][0], sum[c][1],
                    sum[c][2]);
         if (out.normals == NULL) continue;
-        for (int k = 3; BRIEF && k < 6; k++)
-            sum[c][k] = 2.0f * sum[c][k] - 3.0f * whole;
+        for (int k = 3; PACKED && k < 6; k++)
+            sum[c][k] = 2.0f * sum[c][k] - 3.0f * weight_sum;
         const float *from = up.coarse + ((size_t)character * up.coarse_count + nearest) * 8;
         const float default_value[3] = {from[1], from[3], from[5]};
         store_unit(out, vertex, character, sum[c][3], sum[c][4], sum[c][5], default_value);
     }
 }
 
-/* Thread blocks of plain rows, then of followers. */
+/* Thread blocks of plain vertices, then of followers. */
 template <int C, int S>
 __global__ void __launch_bounds__(THREADS)
-    rows_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_command *orders,
-                const __grid_constant__ sup_gpu_out out, int plain_blocks)
+    upsample_kernel(const __grid_constant__ sup_gpu_upsample up, int count, const sup_gpu_command *commands,
+                    const __grid_constant__ sup_gpu_out out, int plain_blocks)
 {
     wait_for_kernel();
     if ((int)blockIdx.x < plain_blocks)
-        find_rows<C, S, false>(up, count, orders, out, blockIdx.x);
+        upsample_vertex<C, S, false>(up, count, commands, out, blockIdx.x);
     else
-        find_rows<C, S, true>(up, count, orders, out, (int)blockIdx.x - plain_blocks);
+        upsample_vertex<C, S, true>(up, count, commands, out, (int)blockIdx.x - plain_blocks);
 }
 
 /* --- Tangents --- */
@@ -180,14 +182,14 @@ static __device__ void any_tangent(const float n[3], float to[3])
         to[k] = ((k == axis ? 1.0f : 0.0f) - along * n[k]) * scale;
 }
 
-/* A thread per row, after its normal: tangents are projected into its plane. */
+/* One thread per render vertex, after its normal is stored: tangents are projected into the plane of the normal. */
 __global__ void __launch_bounds__(THREADS)
-    tangents_kernel(const __grid_constant__ sup_gpu_upsample up, const sup_gpu_command *orders,
+    tangents_kernel(const __grid_constant__ sup_gpu_upsample up, const sup_gpu_command *commands,
                     const __grid_constant__ sup_gpu_out out)
 {
     wait_for_kernel();
     const int row = blockIdx.x * THREADS + threadIdx.x, character = blockIdx.y;
-    if (row >= up.row_count || orders[character].hidden) return;
+    if (row >= up.row_count || commands[character].hidden) return;
     float t[3] = {0.0f, 0.0f, 0.0f}, any[3];
     for (int slot = 0; slot < up.slots; slot++) {
         const size_t entry = (size_t)slot * up.row_count + row;
@@ -210,26 +212,26 @@ __global__ void __launch_bounds__(THREADS)
 /* --- Launches --- */
 
 template <int C, int S>
-static void launch_rows(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out,
-                        cudaStream_t stream)
+static void launch_upsample(const sup_gpu_upsample &up, const sup_gpu_state &st, const sup_gpu_out &out,
+                            cudaStream_t stream)
 {
-    int riding = up.row_count - up.plain_count, plain_blocks = (up.plain_count * S + THREADS - 1) / THREADS;
-    dim3 grid(plain_blocks + (riding * S + THREADS - 1) / THREADS, (st.count + C - 1) / C);
+    int followers = up.row_count - up.plain_count, plain_blocks = (up.plain_count * S + THREADS - 1) / THREADS;
+    dim3 grid(plain_blocks + (followers * S + THREADS - 1) / THREADS, (st.count + C - 1) / C);
     if (grid.x > 0)
-        launch_early(rows_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.commands, out, plain_blocks);
+        launch_early(upsample_kernel<C, S>, grid, THREADS, 0, stream, up, st.count, st.commands, out, plain_blocks);
 }
 
-extern "C" int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool carried,
+extern "C" int sup_gpu_render_mesh(const sup_gpu_upsample *up, const sup_gpu_state *state, bool extrapolated,
                                    const sup_gpu_out *out, void *stream)
 {
     dim3 grid((up->coarse_count + THREADS - 1) / THREADS, state->count);
-    launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, carried);
+    launch_early(coarse_kernel, grid, THREADS, 0, (cudaStream_t)stream, *up, *state, extrapolated);
     if (state->count <= 2)
-        launch_rows<1, 4>(*up, *state, *out, (cudaStream_t)stream);
+        launch_upsample<1, 4>(*up, *state, *out, (cudaStream_t)stream);
     else
-        launch_rows<4, 1>(*up, *state, *out, (cudaStream_t)stream);
-    dim3 rows((up->row_count + THREADS - 1) / THREADS, state->count);
-    if (out->tangents != NULL && rows.x > 0)
-        launch_early(tangents_kernel, rows, THREADS, 0, (cudaStream_t)stream, *up, state->commands, *out);
+        launch_upsample<4, 1>(*up, *state, *out, (cudaStream_t)stream);
+    dim3 vertices((up->row_count + THREADS - 1) / THREADS, state->count);
+    if (out->tangents != NULL && vertices.x > 0)
+        launch_early(tangents_kernel, vertices, THREADS, 0, (cudaStream_t)stream, *up, state->commands, *out);
     return (int)cudaGetLastError();
 }

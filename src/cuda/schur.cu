@@ -1,4 +1,4 @@
-/* schur.cu - separator part of the solve: d_t = S^-1 (r_t - sum_p A_tp y_p), for one character or for a crowd. See
+/* schur.cu - separator stage of the solve: d_t = S^-1 (r_t - sum_p A_tp y_p), for one character or for a crowd. See
  * subdomains.h. */
 #include "cuda/step_control.cuh"
 #include "cuda/tensor.cuh"

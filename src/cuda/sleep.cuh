@@ -11,11 +11,11 @@ static __device__ sup_gpu_progress begin_step(const sup_gpu_system &s, const sup
 {
     const float moved = __uint_as_float(p.moved) / s.body_size;
     const float window_moved = __uint_as_float(p.window_motion) / s.body_size;
-    p.still = sup_rest_count_step(p.still, !moves && p.version == in.version,
-                                  sup_rest_is_quiet(p.still, moved, window_moved));
+    p.rest_steps = sup_rest_count_step(p.rest_steps, !moves && p.version == in.version,
+                                       sup_rest_is_quiet(p.rest_steps, moved, window_moved));
     p.version = in.version;
-    p.asleep = p.still == SUP_REST_ASLEEP;
-    p.damping = sup_rest_momentum_damping(p.still, p.pushing > 0, in.damping);
+    p.asleep = p.rest_steps == SUP_REST_ASLEEP;
+    p.damping = sup_rest_momentum_damping(p.rest_steps, p.active_contacts > 0, in.damping);
     p.moved = p.window_motion = p.oscillates = 0;
     p.contacts = 0;
     return p;

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(T, C > 1 ? 3 : 1)
     wait_inverse();
     __syncthreads();
     for (int c = 0; s.volume > 0.0f && c < b.live; c++)
-        load_feet<C, T>(s, st, b, c);
+        load_foot_points<C, T>(s, st, b, c);
     load_anchors<C, T>(s, st, b, b.subdomain.foot_count - b.subdomain.count - b.subdomain.slot_count);
     if (C == 1) {
         __shared__ sup_gpu_control control;
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(STEP_SINGLE_THREADS)
     __syncthreads();
     const local_view now = view_local(st, iteration, b.first);
     if (now.finished) return;
-    if (s.volume > 0.0f) load_feet<1, T>(s, st, b, 0);
+    if (s.volume > 0.0f) load_foot_points<1, T>(s, st, b, 0);
     load_anchors<1, T>(s, st, b);
     load_iterates<1, T>(s, st, b, &now);
     if (s.volume > 0.0f) pressures<1, T>(s, st, b, &now);
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(CROWD_THREADS, 2)
     __syncthreads();
     load_nodes(s, st, b, views);
     for (int c = 0; s.volume > 0.0f && c < min(b.live, (int)PAIR); c++)
-        load_feet<CROWD, CROWD_THREADS>(s, st, b, c);
+        load_foot_points<CROWD, CROWD_THREADS>(s, st, b, c);
     end_group();
     if (s.volume > 0.0f) pressures<CROWD, CROWD_THREADS>(s, st, b, views);
     for (int c = 0; c < b.live; c += PAIR)

@@ -32,12 +32,12 @@ template <int C> struct block_view {
     float *half;          /* [LIMIT*width*(slices-1)], the same memory as `force` */
     float *force;         /* [3*SUP_SUBDOMAIN_FORCES*max_prisms] in local_kernel, else [max_prisms] */
     float *slots;         /* [max_slots*width] the newest direction at the separator */
-    float *slot_gradient; /* [max_slots*width] the subdomain's part of the gradient there */
+    float *slot_gradient; /* [max_slots*width] the subdomain's contribution to the gradient there */
     float *sums;          /* [32*SUP_GPU_SUMS_PADDED] */
     float *x;             /* [C*max_nodes*3] */
-    float *feet;          /* [max_nodes*4] foot points of character c at c % feet_count * feet_step, with volume */
+    float *foot_points;   /* [max_nodes*4] with volume; of character c at c % foot_point_count * foot_point_step */
     int max_nodes;        /* nodes: all, or without anchors that are not skin */
-    int feet_count, feet_step;
+    int foot_point_count, foot_point_step;
     float *pressure; /* [C*max_region_slots], then the energies of the regions that the subdomain sums */
     const unsigned char *pack;
     const float *tets;         /* of its prisms, in batches */
@@ -71,7 +71,7 @@ template <int C> struct block_view {
  * solve. */
 template <int C, int T, bool F = false, bool X = true> struct sizes {
     enum { LIMIT = limit<C>::value };
-    int inverse, in, out, scratch, slots, slot_gradient, x, feet, pressure; /* floats */
+    int inverse, in, out, scratch, slots, slot_gradient, x, foot_points, pressure; /* floats */
     int max_nodes;
     __host__ __device__ sizes(const sup_gpu_system &s)
     {
@@ -86,12 +86,13 @@ template <int C, int T, bool F = false, bool X = true> struct sizes {
         slots = s.max_slots * width<C>::value;
         slot_gradient = F || !X ? slots : 0;
         x = X ? (C * max_nodes * 3 + 3) / 4 * 4 : 0;
-        feet = C * one;
+        foot_points = C * one;
         pressure = F ? (2 * C * s.max_region_slots + 3) / 4 * 4 : 0;
     }
     __host__ __device__ int pack_offset() const
     {
-        return inverse + in + out + scratch + slots + slot_gradient + 32 * SUP_GPU_SUMS_PADDED + x + feet + pressure;
+        return inverse + in + out + scratch + slots + slot_gradient + 32 * SUP_GPU_SUMS_PADDED + x + foot_points +
+               pressure;
     }
     size_t bytes(const sup_gpu_system &s) const
     {
@@ -120,10 +121,10 @@ static __device__ block_view<C> open_block(const sup_gpu_system &s, const sup_gp
     b.slot_gradient = b.slots + size.slots;
     b.sums = b.slot_gradient + size.slot_gradient;
     b.x = b.sums + 32 * SUP_GPU_SUMS_PADDED;
-    b.feet = b.x + size.x;
-    b.pressure = b.feet + size.feet;
-    b.feet_count = C;
-    b.feet_step = size.max_nodes * 4;
+    b.foot_points = b.x + size.x;
+    b.pressure = b.foot_points + size.foot_points;
+    b.foot_point_count = C;
+    b.foot_point_step = size.max_nodes * 4;
     b.max_nodes = size.max_nodes;
     b.pack = (const unsigned char *)(shared + size.pack_offset());
     b.tets = s.tets + (size_t)from->prism_first / SUP_PRISM_LANES * SUP_PRISM_FLOATS;

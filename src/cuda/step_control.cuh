@@ -10,7 +10,7 @@
 
 enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                          /* of a local step */
 enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 }; /* of the start */
-enum { SUM_NEAR = 10, SUM_PUSHING = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 }; /* of contacts */
+enum { SUM_NEAR = 10, SUM_ACTIVE = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };  /* of contacts */
 
 enum { AT_ONCE = 4 };
 
@@ -140,7 +140,7 @@ static __device__ bool choose_step(sup_gpu_control &c, float *factor)
     return sup_anderson_accepted(slope, square, newest);
 }
 
-/* Decides from the sums of the last local step ([SUP_GPU_SUMS]) what comes next, by a warp: iterate() of solver.c.
+/* Decides from the sums of the last local step ([SUP_GPU_SUMS]) the next iteration, by a warp: iterate() of solver.c.
  * Every subdomain of the character computes the same; the first one stores it. */
 static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state &st, int character,
                                     bool last_iteration, const double *sums, sup_gpu_control &c, sup_gpu_iteration &p)
@@ -187,7 +187,7 @@ static __device__ void control_step(const sup_gpu_system &s, const sup_gpu_state
     st.progress[character].iterations = c.done;
     st.progress[character].rejected = c.rejected;
     st.progress[character].objective = (float)c.objective;
-    st.progress[character].pushing = touching ? (int)sums[SUM_PUSHING] : 0;
+    st.progress[character].active_contacts = touching ? (int)sums[SUM_ACTIVE] : 0;
 }
 
 /* First iteration: use of the last prediction error and displacement. By one thread. */
@@ -245,7 +245,7 @@ static __device__ void control_steps(const sup_gpu_system &s, const sup_gpu_stat
         int c = i / SUP_GPU_SUMS, value = i % SUP_GPU_SUMS;
         bool touching =
             iteration > 0 && st.progress[first + c].contacts > 0; /* then products come from cg_end_kernel */
-        if (value >= SUM_NEAR && !(touching && value == SUM_PUSHING)) continue;
+        if (value >= SUM_NEAR && !(touching && value == SUM_ACTIVE)) continue;
         if (value > SUM_SIZE && value < SUM_NEAR && iteration < value - SUM_OLDER)
             continue; /* fewer directions so far */
         bool product = touching && value >= SUM_NEWEST && value < SUM_NEAR;

@@ -47,7 +47,7 @@ static __device__ uint2 poll_command(const sup_gpu_state &st, unsigned number)
 struct control_state {
     double sums[SUP_GPU_SUMS_PADDED];
     double other; /* result of the second warp */
-    double energy, pushing;
+    double energy, active_contacts;
     double rz, first_rz;
     int near;
     sup_gpu_control control;
@@ -137,7 +137,7 @@ static __device__ void poll_sums(const sup_gpu_system &s, const sup_gpu_state &s
     if (threadIdx.x % 32 == 0) j.other = sum[0];
 }
 
-/* What follows an epoch, by the first control warp. */
+/* The stage after an epoch, by the first control warp. */
 static __device__ void control_iteration(const sup_gpu_system &s, const sup_gpu_state &st, control_state &j,
                                          int iteration, bool last_iteration, bool touching, clocks clock)
 {
@@ -147,7 +147,7 @@ static __device__ void control_iteration(const sup_gpu_system &s, const sup_gpu_
         if (iteration == 0)
             begin(s, st, 0, j.sums, j.control, j.next);
         else if (touching)
-            j.sums[SUM_ENERGY] = j.energy, j.sums[SUM_PUSHING] = j.pushing;
+            j.sums[SUM_ENERGY] = j.energy, j.sums[SUM_ACTIVE] = j.active_contacts;
     }
     __syncwarp();
     if (iteration > 0) control_step(s, st, 0, last_iteration, j.sums, j.control, j.next);
@@ -168,7 +168,7 @@ static __device__ void control_search(const sup_gpu_system &s, const sup_gpu_sta
     if (k == 0) {
         j.energy = j.sums[SUM_ENERGY] + help[0];
         j.near = help[1] > 0.0;
-        j.pushing = help[2];
+        j.active_contacts = help[2];
         j.first_rz = now;
     } else {
         active = sup_response_next_search(now, j.rz, j.first_rz, &j.search.factor) && active;
@@ -374,11 +374,11 @@ static __device__ void prepare_solve(const block_work &t, int stage, const cg_no
 static __device__ void load_inputs(const block_work &t)
 {
     load_anchors<1, T>(t.s, t.st, t.v.b);
-    if (t.s.volume > 0.0f) load_feet<1, T>(t.s, t.st, t.v.b, 0);
+    if (t.s.volume > 0.0f) load_foot_points<1, T>(t.s, t.st, t.v.b, 0);
     wait_inverse();
 }
 
-/* The second half of a solve, while the control warps decide what follows: returns the direction at the thread's
+/* The second half of a solve, while the control warps decide the next stage: returns the direction at the thread's
  * node. With contacts, one more iteration of conjugate gradients; `again`: it needs another solve. */
 static __device__ float4 finish_solve(const block_work &t, int stage, int iteration, bool last_iteration, int k,
                                       cg_node &c, clocks &clock, bool &again, move_view &m)

@@ -31,14 +31,14 @@ __global__ void __launch_bounds__(THREADS)
     if (v >= s.skin_count || p.asleep) return;
     const float *joints = all_joints + (size_t)character * body.joint_count * 12;
     size_t skin = (size_t)character * s.skin_count + v;
-    int place = s.node[v];
+    int node = s.node[v];
     if (body.foot_bone != NULL) {
         const float *bone = body.ends + ((size_t)character * body.segment_count + body.foot_bone[v]) * 8;
         float4 from = get(bone), foot = add_scaled(from, body.foot_along[v], minus(get(bone + 4), from));
-        st.foot_points[(size_t)character * (s.unknown_count + s.anchor_count) + place] = foot;
+        st.foot_points[(size_t)character * (s.unknown_count + s.anchor_count) + node] = foot;
     }
-    if (place >= s.unknown_count) {
-        size_t at = (size_t)character * s.anchor_count + (place - s.unknown_count);
+    if (node >= s.unknown_count) {
+        size_t at = (size_t)character * s.anchor_count + (node - s.unknown_count);
         float4 last = st.anchors[(p.phase + 2) % 3][at], older = st.anchors[(p.phase + 1) % 3][at];
         float4 now = blend_vertex(body, joints, v);
         st.anchors[p.phase % 3][at] = now;
@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(THREADS)
     const float4 blended = blend_vertex(body, joints, v);
     float relative[3];
     const float cut = sup_velocity_limit(&st.skin[p.phase & 1][skin].x, &st.skin[1 - (p.phase & 1)][skin].x, &blended.x,
-                                         &st.limited[skin].x, 1.0f - p.damping, length, relative);
-    st.limited[skin] = blended;
-    st.limit_push[(size_t)character * s.unknown_count + place] =
+                                         &st.blended[skin].x, 1.0f - p.damping, length, relative);
+    st.blended[skin] = blended;
+    st.limit_push[(size_t)character * s.unknown_count + node] =
         make_float4(cut * relative[0], cut * relative[1], cut * relative[2], 0.0f);
 }
 
@@ -62,9 +62,9 @@ __global__ void __launch_bounds__(THREADS)
  * before. */
 static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st, const sup_gpu_progress &p, size_t at)
 {
-    const bool begins = sup_rest_limit_begins(p.still);
+    const bool begins = sup_rest_limit_begins(p.rest_steps);
     const float4 previous = st.x[p.phase & 1][at], old = st.rest_damping[at];
-    const float min_fraction = sup_rest_min_fraction(p.pushing > 0 && !begins, p.rest_damping_mean);
+    const float min_fraction = sup_rest_min_fraction(p.active_contacts > 0 && !begins, p.rest_damping_mean);
     float4 displacement = minus(st.x[1 - (p.phase & 1)][at], previous);
     const float fraction = sup_rest_vertex_fraction(begins ? 1.0f : old.w, begins ? 0.0f : dot(displacement, old),
                                                     sup_rest_reversal_threshold(s.size));
@@ -79,12 +79,12 @@ static __device__ float shorten(const sup_gpu_system &s, const sup_gpu_state &st
 /* Limits the step fractions of a block's unknowns, one per thread, -1 for none, and sums their displacements in a fixed
  * order. */
 static __device__ void limit_steps(const sup_gpu_system &s, const sup_gpu_state &st, sup_gpu_progress &p, int character,
-                                   int place)
+                                   int node)
 {
     __shared__ double warps[THREADS / 32];
-    const size_t at = (size_t)character * s.unknown_count + (place < 0 ? 0 : place);
-    double sum = place >= 0 ? (double)shorten(s, st, p, at) : 0.0;
-    if (place >= 0 && sup_rest_oscillates(st.rest_damping[at].w)) atomicMax(&p.oscillates, 1u);
+    const size_t at = (size_t)character * s.unknown_count + (node < 0 ? 0 : node);
+    double sum = node >= 0 ? (double)shorten(s, st, p, at) : 0.0;
+    if (node >= 0 && sup_rest_oscillates(st.rest_damping[at].w)) atomicMax(&p.oscillates, 1u);
     for (int d = 16; d > 0; d >>= 1)
         sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
@@ -103,9 +103,10 @@ static __device__ void update_fraction(const sup_gpu_system &s, const sup_gpu_st
     double sum = 0.0;
     for (int i = 0; i < st.rest_damping_blocks; i++)
         sum += st.rest_damping_lengths[(size_t)character * st.rest_damping_blocks + i];
-    const float fraction = sup_rest_limit_begins(p.still) ? 1.0f : p.rest_damping_fraction;
+    const float fraction = sup_rest_limit_begins(p.rest_steps) ? 1.0f : p.rest_damping_fraction;
     p.rest_damping_mean = (float)(sum / fmax(1.0, (double)s.unknown_count)) / s.size;
-    p.rest_damping_fraction = sup_rest_next_fraction(fraction, p.pushing > 0, p.oscillates != 0, p.rest_damping_mean);
+    p.rest_damping_fraction =
+        sup_rest_next_fraction(fraction, p.active_contacts > 0, p.oscillates != 0, p.rest_damping_mean);
 }
 
 /* Threads of skin vertices, then of the other unknowns, which only need rest damping. */
@@ -118,23 +119,23 @@ __global__ void __launch_bounds__(THREADS)
     sup_gpu_progress &p = st.progress[character];
     float moved = 0.0f, window_motion = 0.0f;
     if (p.asleep) return;
-    if (sup_rest_limits_steps(p.still)) {
+    if (sup_rest_limits_steps(p.rest_steps)) {
         const int own = inner < 0 ? s.node[v] : inner < s.inner_count ? s.inner[inner] : -1;
         limit_steps(s, st, p, character, own < s.unknown_count ? own : -1);
     }
     if (v < s.skin_count) {
         size_t skin = (size_t)character * s.skin_count + v;
-        int place = s.node[v];
+        int node = s.node[v];
         float share = body.rigid != NULL ? body.rigid[v] : 0.0f;
-        float4 x = place < s.unknown_count
-                       ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + place]
-                       : st.anchors[p.phase % 3][(size_t)character * s.anchor_count + (place - s.unknown_count)];
+        float4 x = node < s.unknown_count
+                       ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + node]
+                       : st.anchors[p.phase % 3][(size_t)character * s.anchor_count + (node - s.unknown_count)];
         if (share > 0.0f)
             x = add_scaled(x, share,
                            minus(blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v), x));
         moved = largest(minus(x, st.skin[p.phase & 1][skin]));
         st.skin[1 - (p.phase & 1)][skin] = x;
-        if (sup_rest_window_ends(p.still)) {
+        if (sup_rest_window_ends(p.rest_steps)) {
             window_motion = largest(minus(x, st.window[skin]));
             st.window[skin] = x;
         }
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(JOINT_THREADS)
         st.step_joints[at + i] = joints[at + i];
     __syncthreads();
     if (threadIdx.x > 0) return;
-    if (sup_rest_limits_steps(p.still)) update_fraction(s, st, p, character);
+    if (sup_rest_limits_steps(p.rest_steps)) update_fraction(s, st, p, character);
     p.phase = (p.phase + 1) % 6;
 }
 
@@ -228,7 +229,8 @@ __global__ void __launch_bounds__(THREADS)
 /* Tissue that moves by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
 #define AT_REST 1e-6f
 
-__global__ void still_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
+/* Clears momentum; sets `unsettled` where an unknown moved. */
+__global__ void stop_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
     wait_for_kernel();
     int character = blockIdx.y, i = blockIdx.x * blockDim.x + threadIdx.x, phase = st.progress[character].phase;
@@ -265,7 +267,7 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
     if (v >= s.skin_count) return;
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
     size_t skin = (size_t)character * s.skin_count + v;
-    st.limited[skin] = blended;
+    st.blended[skin] = blended;
     for (int r = v; r < s.contact_count; r += s.skin_count)
         st.pair[(size_t)character * s.contact_count + r] = -1;
     if (st.touched != NULL) st.touched[skin] = -1;
@@ -319,7 +321,7 @@ __global__ void settled_kernel(const __grid_constant__ sup_gpu_system s, const _
     int character = blockIdx.y, v = blockIdx.x * blockDim.x + threadIdx.x;
     sup_gpu_progress &p = st.progress[character];
     const int now = p.phase & 1;
-    if (v == 0) p.asleep = p.contacts = p.pushing = 0;
+    if (v == 0) p.asleep = p.contacts = p.active_contacts = 0;
     size_t skin = (size_t)character * s.skin_count + v;
     if (v < s.skin_count) st.skin[1 - now][skin] = st.window[skin] = st.skin[now][skin];
 }
@@ -373,7 +375,7 @@ extern "C" int sup_gpu_extrapolate(const sup_gpu_system *system, const sup_gpu_s
 
 extern "C" int sup_gpu_stop(const sup_gpu_system *system, const sup_gpu_state *state, void *stream)
 {
-    launch_early(still_kernel, grid_for(max_count(system), state->count), THREADS, 0, (cudaStream_t)stream, *system,
+    launch_early(stop_kernel, grid_for(max_count(system), state->count), THREADS, 0, (cudaStream_t)stream, *system,
                  *state);
     return (int)cudaGetLastError();
 }

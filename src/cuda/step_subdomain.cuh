@@ -17,7 +17,7 @@ struct predict_view {
     const float4 *acceleration;
     size_t at; /* of the character's first node */
     int now;
-    float keep;
+    float momentum; /* fraction that damping leaves */
     float4 fall, first;
 };
 
@@ -28,7 +28,7 @@ static __device__ predict_view view_predict(const sup_gpu_system &s, const sup_g
     v.acceleration = st.anchor_acceleration + (size_t)character * s.anchor_count;
     v.at = (size_t)character * s.unknown_count;
     v.now = st.progress[character].phase & 1;
-    v.keep = 1.0f - st.progress[character].damping;
+    v.momentum = 1.0f - st.progress[character].damping;
     v.fall = make_float4(in.fall[0], in.fall[1], in.fall[2], 0.0f);
     v.first = st.x[v.now][v.at + s.first_node];
     return v;
@@ -41,7 +41,7 @@ static __device__ float4 predict_node(const sup_gpu_state &st, const predict_vie
     const size_t q = v.at + node;
     float4 x = st.x[v.now][q], moved = minus(x, st.x[1 - v.now][q]);
     float4 error = minus(x, st.prediction[q]), old = st.prediction_error[q], difference = minus(x, v.first);
-    float4 inertial = add_scaled(add_scaled(add_scaled(x, v.keep, moved), 1.0f, v.fall), 1.0f, st.limit_push[q]);
+    float4 inertial = add_scaled(add_scaled(add_scaled(x, v.momentum, moved), 1.0f, v.fall), 1.0f, st.limit_push[q]);
     st.prediction_error[q] = error;
     sums[0] = fmaf(weight, dot(old, error), sums[0]);
     sums[1] = fmaf(weight, dot(old, old), sums[1]);
@@ -193,12 +193,12 @@ static __device__ void load_anchors(const sup_gpu_system &s, const sup_gpu_state
 /* Begins to copy the foot points of one character at the subdomain's nodes; with volume only. `wait_inverse` waits
  * for it. */
 template <int C, int T>
-static __device__ void load_feet(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
+static __device__ void load_foot_points(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b, int c)
 {
     const int32_t *anchor = b.template at<int32_t>(SUP_PACK_ANCHOR);
     const float4 *from = st.foot_points + (size_t)(b.first + c) * (s.unknown_count + s.anchor_count);
     const int free_count = b.subdomain.count + b.subdomain.slot_count;
-    float *to = b.feet + c % b.feet_count * b.feet_step;
+    float *to = b.foot_points + c % b.foot_point_count * b.foot_point_step;
     for (int i = threadIdx.x; i < b.subdomain.foot_count; i += T) {
         bool own;
         copy_chunk(to + 4 * i,
@@ -220,21 +220,22 @@ static __device__ wedge wedge_between(const sup_wide3 skin[3], const sup_wide3 f
                  sup_wide3_sub(sup_wide3_sub(skin[2], foot[2]), q), wedge_cross(p, q)};
 }
 
-template <int C> static __device__ wedge wedge_of(const block_view<C> &b, const float *x, const float *feet, int prism)
+template <int C>
+static __device__ wedge wedge_of(const block_view<C> &b, const float *x, const float *foot_points, int prism)
 {
     const uint16_t *corner = b.template at<uint16_t>(SUP_PACK_CORNER) + prism;
     sup_wide3 skin[3], foot[3];
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         const int node = corner[k * b.subdomain.prism_stride];
-        const float4 at = ((const float4 *)feet)[node];
+        const float4 at = ((const float4 *)foot_points)[node];
         skin[k] = corner_position(x, node);
         foot[k] = sup_wide3{at.x, at.y, at.z};
     }
     return wedge_between(skin, foot);
 }
 
-/* What the subdomain adds to the volume regions of all active characters: wedges into shared memory, then eight
+/* Contributions of the subdomain to the volume regions of all active characters: wedges into shared memory, then eight
  * threads per region slot. */
 template <int C, int T>
 static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st, const block_view<C> &b,
@@ -245,7 +246,7 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
     for (int n = threadIdx.x; n < prisms * b.live; n += T) {
         const int c = which_of<C>(n, prisms), i = n - c * prisms;
         if (!next[c].active || next[c].finish) continue;
-        wedge under = wedge_of<C>(b, b.x + c * b.max_nodes * 3, b.feet + c * b.feet_step, i);
+        wedge under = wedge_of<C>(b, b.x + c * b.max_nodes * 3, b.foot_points + c * b.foot_point_step, i);
         b.force[c * s.max_prisms + i] = wedge_volume6(&under);
     }
     __syncthreads();
@@ -272,7 +273,7 @@ static __device__ void volumes(const sup_gpu_system &s, const sup_gpu_state &st,
 
 enum { REGION_SLOTS_AT_ONCE = 8 };
 
-/* What a character does in a local step. */
+/* A local step of a character. */
 struct local_view {
     int finished, current, history, shared_rotation, contacts;
 };
@@ -324,7 +325,7 @@ static __device__ void put_force(float *to, int stride, sup_wide3 v)
 /* One character of a subdomain. */
 template <int C> struct pressed_view {
     const block_view<C> &b;
-    const float *x, *feet, *pressure;
+    const float *x, *foot_points, *pressure;
 };
 
 /* Forces of the pressures on the outer corners of a prism's wedge. */
@@ -335,7 +336,7 @@ template <int C> static __device__ void press(const pressed_view<C> &v, int pris
         int at = k * v.b.subdomain.prism_stride + prism;
         scale = fmaf(v.b.blend_weight[at], v.pressure[v.b.blend_region_slot[at]], scale);
     }
-    wedge under = wedge_of<C>(v.b, v.x, v.feet, prism);
+    wedge under = wedge_of<C>(v.b, v.x, v.foot_points, prism);
     wedge_press(&under, scale, sum);
 }
 
@@ -549,7 +550,8 @@ static __device__ void evaluate(const sup_gpu_system &s, const sup_gpu_state &st
 {
     float *x = b.x + c * b.max_nodes * 3;
     const float *pressure = b.pressure + c * s.max_region_slots;
-    const pressed_view<C> under = {b, x, b.feet + c % b.feet_count * b.feet_step, s.volume > 0.0f ? pressure : NULL};
+    const pressed_view<C> under = {b, x, b.foot_points + c % b.foot_point_count * b.foot_point_step,
+                                   s.volume > 0.0f ? pressure : NULL};
 #pragma unroll
     for (int k = 0; k < SUP_GPU_SUMS_PADDED; k++)
         values[k] = 0.0f;
@@ -565,7 +567,7 @@ template <int T>
 static __device__ void reduce_local(const sup_gpu_state &st, float *shared, const local_view &now, int character,
                                     float (&values)[SUP_GPU_SUMS_PADDED])
 {
-    const int count = now.contacts > 0 ? SUM_PUSHING + 1 : SUM_OLDER + now.history;
+    const int count = now.contacts > 0 ? SUM_ACTIVE + 1 : SUM_OLDER + now.history;
     reduce<T, SUP_GPU_SUMS_PADDED>(shared, values, (1u << count) - 1u, st, character, SUM_ENERGY, SUP_GPU_SUMS_PADDED);
 }
 

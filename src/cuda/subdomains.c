@@ -371,7 +371,7 @@ static bool build_prisms(sup_subdomains_builder *b)
 {
     sup_subdomains *k = b->layout;
     int64_t sums = 0, all = (int64_t)b->system->batch_count * SUP_PRISM_LANES;
-    int32_t most = 0;
+    int32_t max_nodes = 0;
     for (int64_t i = 0; i < all; i++)
         if (b->prism_subdomain[i] >= 0 && is_loose(b, i)) k->subdomains[b->prism_subdomain[i]].loose_stride++;
     for (int32_t p = 0; p < k->subdomain_count; p++) {
@@ -383,7 +383,7 @@ static bool build_prisms(sup_subdomains_builder *b)
         k->prism_total += subdomain->prism_stride;
         k->sum_begin_count += subdomain->count + subdomain->slot_count + 1;
         sums += (int64_t)subdomain->prism_count * SUP_SUBDOMAIN_FORCES;
-        if (subdomain->count + subdomain->slot_count > most) most = subdomain->count + subdomain->slot_count;
+        if (subdomain->count + subdomain->slot_count > max_nodes) max_nodes = subdomain->count + subdomain->slot_count;
         if (subdomain->prism_stride > k->max_prisms) k->max_prisms = subdomain->prism_stride;
         int32_t forces = sup_subdomain_force(subdomain, 6, 0);
         if (forces > k->max_forces) k->max_forces = forces;
@@ -394,7 +394,7 @@ static bool build_prisms(sup_subdomains_builder *b)
     k->corner = sup_arena_alloc(&k->arena, total / SUP_PRISM_LANES * SUP_PRISM_CORNERS + 1, sizeof(uint16_t));
     k->sum_begin = sup_arena_alloc(&k->arena, (size_t)k->sum_begin_count + 1, sizeof(int32_t));
     k->sum_from = sup_arena_alloc(&k->arena, (size_t)sums + 1, sizeof(uint16_t));
-    int32_t *next = sup_arena_alloc(&b->arena, (size_t)k->subdomain_count + (size_t)most, sizeof(int32_t));
+    int32_t *next = sup_arena_alloc(&b->arena, (size_t)k->subdomain_count + (size_t)max_nodes, sizeof(int32_t));
     b->source = sup_arena_alloc(&b->arena, total + 1, sizeof(int32_t));
     if (!k->tets || !k->corner || !k->sum_begin || !k->sum_from || !next || !b->source) return false;
     for (size_t i = 0; i < total; i++)

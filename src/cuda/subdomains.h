@@ -9,8 +9,9 @@
  *         [ A_t1 A_t2 ... A_tt ]
  * With the dense inverses of A_p and S a solve is a few matrix products, and exact:
  *     y_p = A_p^-1 r_p,   d_t = S^-1 (r_t - sum_p A_tp y_p),   d_p = y_p - A_p^-1 A_pt d_t.
- * Every prism belongs to one subdomain, which has copies of all nodes of its prisms. What a subdomain adds to the
- * separator goes into slots of its own, which are summed in their order: no atomics, the same bits every time.
+ * Every prism belongs to one subdomain, which has copies of all nodes of its prisms. Contributions of a
+ * subdomain to the separator have their own slots, which are summed in their order: no atomics, the same bits every
+ * time.
  *
  * Unknowns are numbered by subdomain, the separator last; these numbers are the nodes of the GPU. Entries of A come
  * from the product of the model's own factor, S^-1 from solves with it, so this file is independent of the
@@ -28,7 +29,7 @@ enum {
         12 /* forces of a prism: four corners of three tetrahedra, as in sup_prism_tets; not in crowds */
 };
 
-/* Arrays of a subdomain for its threads, copied to shared memory in one piece. */
+/* Arrays of a subdomain for its threads, copied to shared memory in one block. */
 enum sup_pack {
     SUP_PACK_NODE,   /* int32 [slot_count] separator node; -1 - node where another subdomain owns it */
     SUP_PACK_SLOT,   /* int32 [slot_count] index of the slot's sum: separator_slot_first of its node + its rank there */
@@ -64,7 +65,7 @@ typedef struct sup_subdomain {
     int32_t sum_first;                  /* into sum_begin: count + slot_count + 1 of them */
     int32_t region_slot_first, region_slot_count; /* volume regions of its prisms */
     int32_t blend_first, blend_count;             /* maximum number of regions per prism; into blend_region_slot */
-    int32_t pack[SUP_PACK_COUNT];                 /* offsets of its arrays in its part of `pack`, bytes */
+    int32_t pack[SUP_PACK_COUNT];                 /* offsets of its arrays in its section of `pack`, bytes */
 } sup_subdomain;
 
 /* Offset of the force (x, y, z) on a corner of a prism, in crowds. Inner corners have one only where they are

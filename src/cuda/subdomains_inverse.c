@@ -48,12 +48,12 @@ static bool multiply_out(const sup_subdomains_builder *b, entries *a)
 {
     const sup_float_factor *f = &b->system->factor;
     const float *values = f->values;
-    int32_t most = 0;
+    int32_t max_below = 0;
     for (int32_t p = 0; p < f->panel_count; p++)
-        most = f->panels[p].below > most ? f->panels[p].below : most;
+        max_below = f->panels[p].below > max_below ? f->panels[p].below : max_below;
     sup_arena arena = sup_arena_create(&b->context->allocator);
-    double(*rows)[SUP_PANEL_WIDTH] = sup_arena_alloc(&arena, (size_t)most + SUP_PANEL_WIDTH, sizeof *rows);
-    int32_t *node = sup_arena_alloc(&arena, (size_t)most + SUP_PANEL_WIDTH, sizeof(int32_t));
+    double(*rows)[SUP_PANEL_WIDTH] = sup_arena_alloc(&arena, (size_t)max_below + SUP_PANEL_WIDTH, sizeof *rows);
+    int32_t *node = sup_arena_alloc(&arena, (size_t)max_below + SUP_PANEL_WIDTH, sizeof(int32_t));
     bool ok = rows != NULL && node != NULL;
     for (int32_t p = 0; ok && p < f->panel_count; p++) {
         const sup_float_panel *panel = &f->panels[p];

@@ -62,7 +62,7 @@ static void write_slots(const sup_subdomains *k, const sup_subdomain *subdomain)
     }
 }
 
-/* Volume regions of a subdomain: what its prisms add to them, and their other region slots. */
+/* Volume regions of a subdomain: contributions of its prisms, and their other region slots. */
 static void write_region_slots(const sup_subdomains *k, const sup_subdomain *subdomain)
 {
     const int32_t *first = k->region_slot_begin + subdomain->region_slot_first;

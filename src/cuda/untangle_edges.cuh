@@ -11,7 +11,7 @@
 /* An end of an edge. */
 struct edge_end {
     float4 x, start, rest;
-    float longest; /* displacement asked of it */
+    float longest; /* requested displacement */
     int state, coarse;
 };
 

@@ -46,7 +46,7 @@ static __device__ void add_crossing_vertices(untangle_work &w)
     __syncthreads();
 }
 
-/* Components that cross less than in all iterations before store their positions. */
+/* Components that cross less than in all previous iterations store their positions. */
 static __device__ void keep_best(untangle_work &w, bool first)
 {
     for (int i = threadIdx.x; i < w.counts.known; i += MOVE_THREADS) {
@@ -111,7 +111,7 @@ static __device__ bool is_fold(const untangle_work &w, const sup_gpu_untangle_cr
     return sup_untangle_is_fold(dot(d, d), w.gap[a], w.gap[b]);
 }
 
-/* Displacements that a crossing asks of its end and of the corners of its triangle. */
+/* Displacements that a crossing requests of its end and of the corners of its triangle. */
 static __device__ void set_pushes(untangle_work &w, sup_gpu_untangle_crossing &crossing)
 {
     const bool has = crossing.patch >= 0;
@@ -178,7 +178,7 @@ static __device__ void push_crossings(untangle_work &w)
 
 /* --- Moves --- */
 
-/* The displacements that all crossings ask of a vertex, together; folds are smoothed. */
+/* The displacements that all crossings request of a vertex, combined; folds are smoothed. */
 static __device__ void set_moves(untangle_work &w)
 {
     const int32_t *first = w.view.neighbour_first;

@@ -39,7 +39,7 @@ enum {
 static_assert(FLOOD_GROUPS == 32 && SUP_UNTANGLE_MAX_PATCH + MOVE_THREADS < FLOOD_SLOTS,
               "a lane for each group, a slot for each vertex");
 
-/* What a thread processes: an edge of the vertices of the queue, -1 for none; whether all edges are of one vertex. */
+/* Work item of a thread: an edge of the vertices of the queue, -1 for none; whether all edges are of one vertex. */
 struct flood_step {
     int edge;
     bool single;

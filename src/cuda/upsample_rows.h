@@ -2,8 +2,9 @@
  * in the layout of the kernels.
  *
  * A thread handles one vertex and reads its neighbours slot by slot, so arrays are slot-major with adjacent rows
- * contiguous. Plain rows come first, then followers. The first slot of a row is the neighbour with the largest normal
- * weight: its normal is used where the sum has no length. Unused slots repeat the first one with weights of 0. */
+ * contiguous. Rows of plain vertices come first, then those of followers. The first slot of a row is the neighbour
+ * with the largest normal weight: its normal is used where the sum has no length. Unused slots repeat the first one
+ * with weights of 0. */
 #ifndef SUP_CUDA_UPSAMPLE_ROWS_H
 #define SUP_CUDA_UPSAMPLE_ROWS_H
 
@@ -11,11 +12,11 @@
 
 typedef struct sup_upsample_row_table {
     int32_t slots, plain_count, row_count;
-    int32_t *vertex;  /* [row_count] output vertex */
+    int32_t *vertex;  /* [row_count] render vertex */
     uint16_t *narrow; /* [slots*row_count] coarse vertex; NULL when there are more than 65536 of them */
     int32_t *wide;    /* the same otherwise */
     float *plain;     /* [slots*plain_count*2] position from x, normal from n */
-    float *riding;    /* [slots*(row_count-plain_count)*4] position from x and n, normal from x and n */
+    float *followers; /* [slots*(row_count-plain_count)*4] position from x and n, normal from x and n */
     float *tangents;  /* [slots*row_count*2] from x and n; NULL if not requested */
     float *signs;     /* [row_count] handedness; the same */
 } sup_upsample_row_table;

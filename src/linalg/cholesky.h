@@ -6,7 +6,7 @@
 
 #include "linalg/csr.h"
 
-/* Columns with (almost) the same rows below the diagonal stand together as a supernode. Its panel in `values` is
+/* Columns with (almost) the same rows below the diagonal form a supernode. Its panel in `values` is
  * dense and column-major with `width + below` rows: first the diagonal block (upper part zero), then the rows
  * below. */
 typedef struct sup_cholesky {

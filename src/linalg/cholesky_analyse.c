@@ -62,7 +62,7 @@ static void relabel(analysis *a, const int32_t *post, int32_t *scratch)
 }
 
 /* Tree, postorder and counts; then a second postorder in which the child with the longest column comes last, so that
- * it stands next to its parent and the two can become one supernode. */
+ * it is next to its parent and the two can become one supernode. */
 static bool build_tree(analysis *a)
 {
     size_t size = (size_t)a->out->size, entries = (size_t)a->matrix->first[a->out->size];
@@ -96,7 +96,7 @@ typedef struct group {
     int32_t first, last; /* columns */
 } group;
 
-/* Greedy, bottom-up: a supernode and the child that stands right before it become one when a solve gets cheaper,
+/* Greedy, bottom-up: a supernode and the child right before it become one when a solve gets cheaper,
  * even though some zeros are stored. */
 static int32_t merge_groups(const analysis *a, group *groups, int32_t count)
 {
@@ -247,7 +247,7 @@ sup_result sup_cholesky_analyse(const sup_context *context, const sup_csr *matri
 {
     if (cholesky == NULL || !sup_csr_well_formed(matrix))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "linalg.cholesky.matrix", "",
-                        "A factorisation needs a well-formed symmetric matrix and a place for the result.");
+                        "A factorisation needs a well-formed symmetric matrix and an output pointer.");
     sup_context resolved = sup_context_resolve(context);
     sup_cholesky *c = sup_alloc_zero(&resolved.allocator, sizeof(*c));
     if (c == NULL) return sup_fail_memory(error, "a factorisation");

@@ -2,8 +2,8 @@
  *
  * I. S. Duff, J. K. Reid, "The multifrontal solution of indefinite sparse symmetric linear equations", ACM TOMS 9(3),
  * 1983 (key duff1983multifrontal), for the positive definite case and with supernodes: the columns of a supernode
- * and all rows below them form a dense front; what its elimination subtracts from the rows below waits on a stack
- * until the parent collects it. Fronts are taken in postorder, so the children's updates are on top. */
+ * and all rows below them form a dense front; the update of the rows below by its elimination is kept on a
+ * stack until the parent collects it. Fronts are processed in postorder, so the children's updates are on top. */
 #include "linalg/cholesky.h"
 #include "linalg/kernels.h"
 
@@ -50,7 +50,8 @@ static void number_rows(factorisation *f, const front *r)
         f->local[r->rows[k]] = r->width + k;
 }
 
-/* A child's rows in the front; how many of them are columns of the front's panel (they come first). */
+/* Maps a child's rows to the front. Returns the number of them that are columns of the front's panel; they come
+ * first. */
 static int32_t relate_rows(factorisation *f, const front *child, int32_t width)
 {
     int32_t inside = 0;
@@ -67,7 +68,7 @@ static void add_column(double *to, const double *from, const int32_t *relative, 
         to[relative[i]] += from[i];
 }
 
-/* What the child subtracts from the columns of this panel. */
+/* Adds the child's update to the columns of this panel. */
 static void collect_panel(factorisation *f, const front *r, const front *child)
 {
     int32_t inside = relate_rows(f, child, r->width);
@@ -77,7 +78,7 @@ static void collect_panel(factorisation *f, const front *r, const front *child)
                    child->below);
 }
 
-/* What the child subtracts further up: it goes into this front's own update. */
+/* Adds the rest of the child's update to the update of this front. */
 static void collect_update(factorisation *f, const front *r, const front *child)
 {
     int32_t inside = relate_rows(f, child, r->width);
@@ -108,7 +109,7 @@ static int32_t factor_front(factorisation *f, int32_t s)
         front child = front_of(f, f->waiting[k]);
         collect_update(f, &r, &child);
     }
-    if (first_child < f->waiting_count) { /* the children's room is free: move down */
+    if (first_child < f->waiting_count) { /* the memory of the children's updates is free: move down */
         f->top = f->update[f->waiting[first_child]];
         memmove(f->stack + f->top, r.update, (size_t)r.below * (size_t)r.below * sizeof(double));
         f->update[s] = f->top;

@@ -116,7 +116,7 @@ sup_result sup_csr_from_triplets(const sup_context *context, int32_t size, const
 {
     if (matrix == NULL || size < 0 || size == INT32_MAX || count < 0 || (count > 0 && triplets == NULL))
         return sup_fail(error, SUP_ERROR_ARGUMENT, "linalg.csr.argument", "",
-                        "A sparse matrix needs a size, its triplets and a place for the result.");
+                        "A sparse matrix needs a size, its triplets and an output pointer.");
     for (int64_t k = 0; k < count; k++)
         if (triplets[k].row < 0 || triplets[k].row >= size || triplets[k].column < 0 || triplets[k].column >= size)
             return sup_fail(error, SUP_ERROR_ARGUMENT, "linalg.csr.range", "",

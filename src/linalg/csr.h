@@ -20,7 +20,7 @@ typedef struct sup_csr {
     sup_allocator allocator;
 } sup_csr;
 
-/* Duplicates are summed in the order in which they stand in `triplets`, so the result has the same bits every time.
+/* Duplicates are summed in their order in `triplets`, so the result has the same bits every time.
  * Missing diagonal entries become zeros. `*matrix` is untouched on failure. */
 sup_result sup_csr_from_triplets(const sup_context *context, int32_t size, const sup_triplet *triplets, int64_t count,
                                  sup_csr *matrix, sup_error *error);

@@ -17,7 +17,7 @@ typedef struct sup_pattern {
 void sup_pattern_permute(const sup_csr *matrix, const int32_t *position, sup_pattern *pattern);
 /* parent[j]: the first row below the diagonal of column j of L, -1 for none. scratch [size]. */
 void sup_etree(const sup_pattern *pattern, int32_t *parent, int32_t *scratch);
-/* post[k] = the k-th column in a postorder in which children stand in increasing order of key (then of index); key
+/* post[k] = the k-th column in a postorder in which children are in increasing order of key (then of index); key
  * NULL: of index alone. scratch [4*size+1]. */
 void sup_etree_postorder(int32_t size, const int32_t *parent, const int32_t *key, int32_t *post, int32_t *scratch);
 /* Entries of each column of L, diagonal included, for a pattern that is in postorder. `by_column` is scratch for the

@@ -31,7 +31,7 @@ static cut cut_supernode(int32_t width, int32_t below, int32_t k)
     return c;
 }
 
-static void count_parts(const sup_cholesky *c, sup_float_factor *f)
+static void count_sizes(const sup_cholesky *c, sup_float_factor *f)
 {
     memset(f, 0, sizeof(*f));
     f->size = c->size;
@@ -50,7 +50,7 @@ static void count_parts(const sup_cholesky *c, sup_float_factor *f)
 void sup_float_factor_sizes(const sup_cholesky *cholesky, int64_t *int_count, int64_t *float_count)
 {
     sup_float_factor f;
-    count_parts(cholesky, &f);
+    count_sizes(cholesky, &f);
     *int_count = HEAD_COUNT + (int64_t)f.size + (int64_t)PANEL_INTS * f.panel_count + f.row_count;
     *float_count = f.value_count;
 }
@@ -111,7 +111,7 @@ sup_result sup_float_factor_write(const sup_cholesky *cholesky, int32_t *ints, f
     if (!c->factorised)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "linalg.float.factor", "", "The matrix has no factor yet.");
     sup_float_factor f;
-    count_parts(c, &f);
+    count_sizes(c, &f);
     memset(ints, 0, HEAD_COUNT * sizeof(int32_t));
     ints[HEAD_MAGIC] = MAGIC;
     ints[HEAD_SIZE] = f.size;

@@ -22,13 +22,13 @@ static inline void vd_store(double *p, vd v)
     *(vd_unaligned *)p = v;
 }
 
-static inline vd vd_load_part(const double *p, int count) /* of two lanes a part is one */
+static inline vd vd_load_partial(const double *p, int count) /* a partial vector of two lanes has one */
 {
     SUP_UNUSED(count);
     return (vd){*p, 0.0};
 }
 
-static inline void vd_store_part(double *p, vd v, int count)
+static inline void vd_store_partial(double *p, vd v, int count)
 {
     SUP_UNUSED(count);
     *p = v[0];

@@ -10,7 +10,7 @@ typedef __m256d vd;
 enum { VD_LANES = 4 };
 
 /* Rows 0..3: masks with that many lanes. */
-static const int64_t part_mask[4][4] = {{0, 0, 0, 0}, {-1, 0, 0, 0}, {-1, -1, 0, 0}, {-1, -1, -1, 0}};
+static const int64_t partial_mask[4][4] = {{0, 0, 0, 0}, {-1, 0, 0, 0}, {-1, -1, 0, 0}, {-1, -1, -1, 0}};
 
 static inline vd vd_set(double s)
 {
@@ -27,14 +27,14 @@ static inline void vd_store(double *p, vd v)
     _mm256_storeu_pd(p, v);
 }
 
-static inline vd vd_load_part(const double *p, int count)
+static inline vd vd_load_partial(const double *p, int count)
 {
-    return _mm256_maskload_pd(p, _mm256_loadu_si256((const __m256i *)(const void *)part_mask[count]));
+    return _mm256_maskload_pd(p, _mm256_loadu_si256((const __m256i *)(const void *)partial_mask[count]));
 }
 
-static inline void vd_store_part(double *p, vd v, int count)
+static inline void vd_store_partial(double *p, vd v, int count)
 {
-    _mm256_maskstore_pd(p, _mm256_loadu_si256((const __m256i *)(const void *)part_mask[count]), v);
+    _mm256_maskstore_pd(p, _mm256_loadu_si256((const __m256i *)(const void *)partial_mask[count]), v);
 }
 
 static inline vd vd_nmadd(vd a, vd b, vd c)

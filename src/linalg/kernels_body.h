@@ -1,6 +1,6 @@
 /* kernels_body.h - included by kernels.c and kernels_avx2.c, each of which defines before:
  *   vd, VD_LANES              a vector of doubles
- *   vd_load, vd_store, vd_load_part, vd_store_part(p, v, count), vd_set(s), vd_nmadd(a, b, c) = c - a b
+ *   vd_load, vd_store, vd_load_partial, vd_store_partial(p, v, count), vd_set(s), vd_nmadd(a, b, c) = c - a b
  *   row4, row4_load, row4_store, row4_set, row4_madd(s, x, c) = c + s x, row4_nmadd(s, x, c) = c - s x; row8_* too
  *   KERNELS_NAME              name of the table that comes out
  * Functions with constant arguments are inlined and their small loops unrolled by the compiler. */
@@ -22,14 +22,14 @@ INLINE void tile(int vectors, int columns, int tail, bool add, double *c, int64_
     for (int j = 0; j < columns; j++)
         for (int v = 0; v < vectors; v++) {
             const double *from = c + j * c_stride + v * VD_LANES;
-            bool part = v == vectors - 1 && tail < VD_LANES;
-            sum[j][v] = !add ? vd_set(0.0) : (part ? vd_load_part(from, tail) : vd_load(from));
+            bool partial = v == vectors - 1 && tail < VD_LANES;
+            sum[j][v] = !add ? vd_set(0.0) : (partial ? vd_load_partial(from, tail) : vd_load(from));
         }
     for (int32_t k = 0; k < depth; k++, a += a_stride, b += b_stride) {
         vd left[2];
         for (int v = 0; v < vectors; v++) {
-            bool part = v == vectors - 1 && tail < VD_LANES;
-            left[v] = part ? vd_load_part(a + v * VD_LANES, tail) : vd_load(a + v * VD_LANES);
+            bool partial = v == vectors - 1 && tail < VD_LANES;
+            left[v] = partial ? vd_load_partial(a + v * VD_LANES, tail) : vd_load(a + v * VD_LANES);
         }
         for (int j = 0; j < columns; j++) {
             vd right = vd_set(b[j]);
@@ -41,7 +41,7 @@ INLINE void tile(int vectors, int columns, int tail, bool add, double *c, int64_
         for (int v = 0; v < vectors; v++) {
             double *to = c + j * c_stride + v * VD_LANES;
             if (v == vectors - 1 && tail < VD_LANES)
-                vd_store_part(to, sum[j][v], tail);
+                vd_store_partial(to, sum[j][v], tail);
             else
                 vd_store(to, sum[j][v]);
         }
@@ -99,10 +99,10 @@ static void subtract_product(double *c, int64_t c_stride, const double *a, int64
 {
     enum { BLOCK = 64 }; /* rows of A that stay in the first cache while the columns of C pass */
     for (int32_t i = 0; i < rows; i += BLOCK) {
-        int32_t part = rows - i < BLOCK ? rows - i : BLOCK;
+        int32_t block_rows = rows - i < BLOCK ? rows - i : BLOCK;
         for (int32_t j = 0; j < columns; j += 4)
             strip_any(columns - j < 4 ? columns - j : 4, true, c + i + j * c_stride, c_stride, a + i, a_stride, b + j,
-                      b_stride, part, depth);
+                      b_stride, block_rows, depth);
     }
 }
 

@@ -19,7 +19,7 @@ typedef struct quotient {
     int32_t capacity, tail;
     int32_t *start, *length; /* [size] list of a node */
     int32_t *element_count;  /* [size] number of elements, at the front of a variable's list */
-    int32_t *weight;         /* [size] rows that a variable stands for */
+    int32_t *weight;         /* [size] rows that a variable represents */
     int32_t *degree;         /* [size] variable: approximate external degree; element: rows in its clique */
     int32_t *head;           /* [size+1] first variable of each degree, -1 for none */
     int32_t *next, *previous;
@@ -80,11 +80,11 @@ static void compact(quotient *q)
 /* Lp = (Ap u all Le of Ep) without p; the elements of Ep are absorbed. Returns the number of rows in it. */
 static int32_t form_clique(quotient *q, int32_t p)
 {
-    int64_t room = q->length[p];
+    int64_t needed = q->length[p];
     for (int32_t k = 0; k < q->element_count[p]; k++)
-        room += q->length[q->list[q->start[p] + k]];
-    if (room > q->size) room = q->size;
-    if (q->tail + room > q->capacity) compact(q);
+        needed += q->length[q->list[q->start[p] + k]];
+    if (needed > q->size) needed = q->size;
+    if (q->tail + needed > q->capacity) compact(q);
     int32_t begin = q->tail, rows = 0;
     q->member[p] = p;
     for (int32_t k = 0; k < q->length[p]; k++) {
@@ -127,7 +127,7 @@ static void measure_overlaps(quotient *q, int32_t p)
 }
 
 /* Drops from i's list what the clique of p covers, puts p in front and returns the approximate degree without the
- * clique's part. Every variable of the clique lost p or an absorbed element, so there is space for p. */
+ * clique's variables. Every variable of the clique lost p or an absorbed element, so there is space for p. */
 static int32_t prune_variable(quotient *q, int32_t p, int32_t i)
 {
     int32_t *list = q->list + q->start[i];

@@ -1,5 +1,5 @@
-/* pcg.c - preconditioned conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with guards for what a plain loop
- * divides by: a zero residual, a direction without curvature, an empty diagonal. */
+/* pcg.c - preconditioned conjugate gradients (M. R. Hestenes, E. Stiefel, 1952) with guards against
+ * divisions by zero: a zero residual, a direction without curvature, an empty diagonal. */
 #include "linalg/pcg.h"
 
 #include <math.h>

@@ -367,7 +367,7 @@ typedef struct solve_work {
     float *x;
 } solve_work;
 
-static void forward_parts(void *data, int32_t begin, int32_t end, int32_t worker)
+static void forward_subdomains(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const solve_work *work = data;
     SUP_UNUSED(worker);
@@ -375,7 +375,7 @@ static void forward_parts(void *data, int32_t begin, int32_t end, int32_t worker
         sup_float_subdomain_forward4(work->factor, work->subdomains, k, work->x);
 }
 
-static void backward_parts(void *data, int32_t begin, int32_t end, int32_t worker)
+static void backward_subdomains(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const solve_work *work = data;
     SUP_UNUSED(worker);
@@ -388,7 +388,7 @@ void sup_float_subdomains_solve4(const sup_context *context, const sup_float_fac
 {
     sup_context resolved = sup_context_resolve(context);
     solve_work work = {factor, subdomains, x};
-    sup_parallel(&resolved, subdomains->subdomain_count, 1, forward_parts, &work);
+    sup_parallel(&resolved, subdomains->subdomain_count, 1, forward_subdomains, &work);
     sup_float_separator_solve4(factor, subdomains, x);
-    sup_parallel(&resolved, subdomains->subdomain_count, 1, backward_parts, &work);
+    sup_parallel(&resolved, subdomains->subdomain_count, 1, backward_subdomains, &work);
 }

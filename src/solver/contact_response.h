@@ -21,7 +21,7 @@ typedef struct sup_response_normal {
     float press;     /* force along the normal */
     float drag;      /* damping force against it */
     float moved;     /* displacement along the normal in this step: drag * moved / 2 is the energy of damping */
-    float stiffness; /* what it adds to the matrix along the normal; 0: nothing */
+    float stiffness; /* its entry in the matrix along the normal; 0: none */
     float energy;    /* of `press` */
 } sup_response_normal;
 
@@ -97,8 +97,8 @@ SUP_ELEMENT float sup_response_step_length(double rz, double curvature)
     return rz > 0.0 && curvature > 0.0 && isfinite(alpha) ? (float)alpha : 0.0f;
 }
 
-/* Whether iteration k leaves a residual: without contacts nearby it is exact. `contacts`: what they add to the
- * curvature. */
+/* Whether iteration k leaves a residual: without contacts nearby it is exact. `contacts`: their contribution to
+ * the curvature. */
 SUP_ELEMENT bool sup_response_leaves_residual(int32_t k, bool near, double contacts, double curvature)
 {
     return near && !(k == 0 && contacts < SUP_RESPONSE_SLIGHT * curvature);

@@ -53,7 +53,7 @@ SUP_SHARED bool sup_rest_releases_pairs(int32_t steps)
     return steps == SUP_REST_RELEASE_STEPS;
 }
 
-/* Whether skin of bones that would be free of contact under linear blending may pass through what holds it. */
+/* Whether skin of bones that would be free of contact under linear blending may pass through the skin that holds it. */
 SUP_SHARED bool sup_rest_lets_skin_pass(int32_t steps)
 {
     return steps >= SUP_REST_RELEASE_STEPS && steps < SUP_REST_LIMIT_STEPS;

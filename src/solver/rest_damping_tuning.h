@@ -7,8 +7,8 @@
 
 enum {
     /* Contacts left over from the motion are released where the skin would not touch by itself, and skin of bones that
-     * would be free of contact under linear blending may pass through what holds it. Damping of tissue in contact
-     * starts. */
+     * would be free of contact under linear blending may pass through the skin that holds it. Damping of tissue in
+     * contact starts. */
     SUP_REST_RELEASE_STEPS = 6,
     /* Damping of tissue in contact is complete; the step fraction of each vertex is limited from here on. */
     SUP_REST_LIMIT_STEPS = 15,

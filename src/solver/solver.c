@@ -51,7 +51,8 @@ typedef struct step_scratch {
     float *direction[SUP_SOLVER_HISTORY]; /* [(unknown_count+slot_count)*4] */
     float *copy, *partial, *anchors;      /* of sup_local_work */
     float *foot;                          /* [(unknown_count+anchor_count)*4] foot points of skin vertices, by node; */
-    float *feet, *region_slot_lanes, *region_slot_pressure; /* as in sup_local_work; all of these with volume only */
+    float *foot_points, *region_slot_lanes,
+        *region_slot_pressure; /* as in sup_local_work; all of these with volume only */
     double *region_slot_volume;
     double *region;                             /* [region_count] volumes, then pressures */
     double *cluster_energy;                     /* [cluster_count] */
@@ -94,7 +95,7 @@ static size_t carve(const sup_system *s, int32_t contacts, unsigned char *block,
     at = carve_floats(block, at, (int64_t)s->anchored_batch_count * SUP_PRISM_ANCHOR_FLOATS, &scratch->anchors);
     if (s->volume > 0.0f) {
         at = carve_floats(block, at, all, &scratch->foot);
-        at = carve_floats(block, at, (int64_t)s->batch_count * SUP_PRISM_FEET_FLOATS, &scratch->feet);
+        at = carve_floats(block, at, (int64_t)s->batch_count * SUP_PRISM_FOOT_POINT_FLOATS, &scratch->foot_points);
         at = carve_floats(block, at, (int64_t)s->region_slot_count * SUP_PRISM_LANES, &scratch->region_slot_lanes);
         at = carve_floats(block, at, s->region_slot_count, &scratch->region_slot_pressure);
         at = carve_doubles(block, at, s->region_slot_count, &scratch->region_slot_volume);
@@ -215,8 +216,8 @@ static void backward(const sup_system *s, int32_t range, float *solve)
 /* --- Start --- */
 
 /* Targets of the anchors [anchor_count*4] into x, their second difference into `difference`; both by node. */
-static void place_anchors(const sup_system *s, const float *anchors, const float *now, const float *previous, float *x,
-                          float *difference)
+static void set_anchors(const sup_system *s, const float *anchors, const float *now, const float *previous, float *x,
+                        float *difference)
 {
     int64_t first = (int64_t)s->unknown_count * 4, end = first + (int64_t)s->anchor_count * 4;
     for (int64_t i = first; i < end; i += 4) {
@@ -230,7 +231,8 @@ static void place_anchors(const sup_system *s, const float *anchors, const float
 
 /* Error of the last prediction, in the norm of the system's diagonal: its product with the error before it, both
  * squares, that of the last displacement and that of the body relative to its first vertex, which makes it independent
- * of the position in space. The prediction misses what the tissue's own oscillation adds, which lasts for a while. */
+ * of the position in space. The prediction does not contain the oscillation of the tissue, which persists over several
+ * steps. */
 static void measure_prediction_error(const step_work *step, int64_t begin, int64_t end, double *sums)
 {
     float *error = step->prediction_error;
@@ -330,7 +332,7 @@ static void inner_sides(void *data, int32_t begin, int32_t end, int32_t worker)
     SUP_UNUSED(worker);
     for (int32_t cluster = begin; cluster < end; cluster++) {
         step->kernels->anchors(step->system, step->x, m->copy, m->anchors, cluster);
-        if (step->keeps_volume) step->kernels->feet(step->system, m->foot, m->copy, m->feet, cluster);
+        if (step->keeps_volume) step->kernels->foot_points(step->system, m->foot, m->copy, m->foot_points, cluster);
     }
 }
 
@@ -359,7 +361,7 @@ static void start(step_work *step)
 {
     const sup_system *s = step->system;
     const sup_solver_input *input = step->input;
-    place_anchors(s, input->anchors, step->now, step->previous, step->x, step->x_other);
+    set_anchors(s, input->anchors, step->now, step->previous, step->x, step->x_other);
     step->solve = step->scratch.direction[0];
     for_ranges(step, start_range);
     if (input->mode != SUP_SOLVER_PLAIN) {
@@ -390,7 +392,7 @@ static sup_local_work local_work(const step_work *step)
                            .energy = m->cluster_energy,
                            .shared_rotation = step->input->shared_rotation};
     if (step->keeps_volume) {
-        work.feet = m->feet;
+        work.foot_points = m->foot_points;
         work.pressure = m->region_slot_pressure;
         work.region_slot_lanes = m->region_slot_lanes;
         work.region_slot_volume = m->region_slot_volume;

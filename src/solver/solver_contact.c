@@ -1,14 +1,14 @@
 /* solver_contact.c - contacts in the global step, without a new factorisation.
  *
  * Based on: [komaritzan2022] section 3.2.5, A + A_col. A contact adds k/2 |n . d - offset|^2 where n . d < offset,
- * and k/2 |t|^2 across the normal inside the friction cone (outside it a force of constant size); t is how far d
- * has moved across n in this step. A contact that pushes adds its stiffness to the matrix: A + C with C = sum J^T P
- * J, P = normal_stiffness n n^T + tangent_stiffness (1 - n n^T). The factor of A is the preconditioner of a few
- * iterations of conjugate gradients (M. R. Hestenes, E. Stiefel, 1952). It solves A z = r exactly, so products with
- * A are sums of known vectors, and an iteration costs one solve and a few sums. A low-rank update instead needs one
- * solve per contact and a dense factor of their number: four times slower with two hundred contacts. Deviations
- * from the thesis: contacts act along their normal instead of as three springs, so they do not stick to each other,
- * and never pull; detection, not the solver, keeps a pair while it is close. */
+ * and k/2 |t|^2 across the normal inside the friction cone (outside it a force of constant size); t is the
+ * displacement of d across n in this step. A contact that pushes adds its stiffness to the matrix: A + C with C = sum
+ * J^T P J, P = normal_stiffness n n^T + tangent_stiffness (1 - n n^T). The factor of A is the preconditioner of a few
+ * iterations of conjugate gradients (M. R. Hestenes, E. Stiefel, 1952). It solves A z = r exactly, so products with A
+ * are sums of known vectors, and an iteration costs one solve and a few sums. A low-rank update instead needs one solve
+ * per contact and a dense factor of their number: four times slower with two hundred contacts. Deviations from the
+ * thesis: contacts act along their normal instead of as three springs, so they do not stick to each other, and never
+ * pull; detection, not the solver, keeps a pair while it is close. */
 #include "solver/contact_response.h"
 #include "solver/solver_work.h"
 
@@ -71,7 +71,7 @@ static bool is_valid(const sup_contact *c)
            c->damping <= SUP_RESPONSE_MAX_COEFFICIENT;
 }
 
-/* Nodes and weights. `compliance`: sum of what the vertices yield to a unit force, each by itself; `free_square`:
+/* Nodes and weights. `compliance`: sum of the compliances of the single vertices; `free_square`:
  * sum of squared weights of the unknowns. False: an index or a weight is out of range. */
 static bool set_nodes(const sup_system *s, const sup_contact *c, sup_contact_state *contact, float *compliance,
                       float *free_square)
@@ -257,7 +257,7 @@ static void update_search(void *data, int32_t begin, int32_t end, int32_t worker
     }
 }
 
-/* d += alpha p, r -= alpha A p; spread_product adds the contacts' part of the residual. */
+/* d += alpha p, r -= alpha A p; spread_product adds the residual of the contacts. */
 static void advance(void *data, int32_t begin, int32_t end, int32_t worker)
 {
     const sup_contact_solve *work = data;

@@ -71,11 +71,11 @@ SUP_ELEMENT sup_wide3 load3(const float *from)
                        sup_wide_load(from + 2 * SUP_PRISM_LANES)};
 }
 
-SUP_ELEMENT wedge wedge_of(const float *feet, const sup_wide3 skin[3])
+SUP_ELEMENT wedge wedge_of(const float *foot_points, const sup_wide3 skin[3])
 {
-    sup_wide3 last = load3(feet), foot = load3(feet + 3 * SUP_PRISM_LANES);
+    sup_wide3 last = load3(foot_points), foot = load3(foot_points + 3 * SUP_PRISM_LANES);
     return (wedge){sup_wide3_sub(skin[0], last), sup_wide3_sub(skin[1], last),
-                   sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(feet + 6 * SUP_PRISM_LANES)};
+                   sup_wide3_sub(sup_wide3_sub(skin[2], last), foot), load3(foot_points + 6 * SUP_PRISM_LANES)};
 }
 
 /* Gradient of a wedge's volume at its skin vertices, times the pressures of its regions. */
@@ -86,7 +86,7 @@ SUP_ELEMENT void press(const sup_local_work *work, int64_t batch, int lane, cons
     for (int64_t k = s->blend_first[batch]; k < s->blend_first[batch + 1]; k++)
         scale = sup_wide_fma(sup_wide_load(s->blend_weight + k * SUP_PRISM_LANES + lane),
                              sup_wide_splat(work->pressure[s->blend_region_slot[k]]), scale);
-    wedge c = wedge_of(work->feet + batch * SUP_PRISM_FEET_FLOATS + lane, skin);
+    wedge c = wedge_of(work->foot_points + batch * SUP_PRISM_FOOT_POINT_FLOATS + lane, skin);
     wedge_press(&c, scale, sum);
 }
 
@@ -202,7 +202,7 @@ static void volumes(const sup_local_work *work, int32_t cluster)
             for (int k = 0; k < 3; k++) {
                 skin[k] = gather(copy, s->corner + b * SUP_PRISM_CORNERS + k * SUP_PRISM_LANES + lane);
             }
-            wedge c = wedge_of(work->feet + b * SUP_PRISM_FEET_FLOATS + lane, skin);
+            wedge c = wedge_of(work->foot_points + b * SUP_PRISM_FOOT_POINT_FLOATS + lane, skin);
             sup_wide six = wedge_volume6(&c);
             for (int64_t k = s->blend_first[b]; k < s->blend_first[b + 1]; k++) {
                 float *sum = work->region_slot_lanes + (int64_t)s->blend_region_slot[k] * SUP_PRISM_LANES + lane;
@@ -238,13 +238,13 @@ static void anchors(const sup_system *s, const float *x, float *copy, float *to,
                        gather(copy, s->corner + b * SUP_PRISM_CORNERS + (3 + k) * SUP_PRISM_LANES + lane));
 }
 
-static void feet(const sup_system *s, const float *points, float *copy, float *to, int32_t cluster)
+static void foot_points(const sup_system *s, const float *points, float *copy, float *to, int32_t cluster)
 {
     const sup_system_cluster *p = &s->clusters[cluster];
     copy_nodes(s, points, copy, p->copy_first, p->copy_inner);
     copy += (int64_t)p->copy_first * 4;
-    to += (int64_t)p->batch_first * SUP_PRISM_FEET_FLOATS;
-    for (int64_t b = p->batch_first; b < p->batch_end; b++, to += SUP_PRISM_FEET_FLOATS)
+    to += (int64_t)p->batch_first * SUP_PRISM_FOOT_POINT_FLOATS;
+    for (int64_t b = p->batch_first; b < p->batch_end; b++, to += SUP_PRISM_FOOT_POINT_FLOATS)
         for (int lane = 0; lane < SUP_PRISM_LANES; lane += SUP_LANES) {
             sup_wide3 foot[3];
             for (int k = 0; k < 3; k++)
@@ -320,4 +320,4 @@ static void mix(const float *x, const float *const *direction, const float *fact
     }
 }
 
-const sup_solver_kernels SUP_KERNEL(sup_solver_kernels) = {local, volumes, anchors, feet, gradient, dot, mix};
+const sup_solver_kernels SUP_KERNEL(sup_solver_kernels) = {local, volumes, anchors, foot_points, gradient, dot, mix};

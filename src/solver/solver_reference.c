@@ -38,7 +38,7 @@ struct sup_reference {
     sup_region_weights *weights; /* [skin_count] */
     double *wedge_weight;        /* [triangle_count] of a volume */
     double *foot;                /* [skin_count*3] */
-    bool has_feet;
+    bool has_foot_points;
     double *region, *region_rest; /* [region_count] volumes now and at rest; at rest 0: not preserved */
     double *right, *solution, *workspace;
     sup_csr matrix;
@@ -215,8 +215,8 @@ static void measure_regions(const sup_reference *r, const double *x, double *vol
 void sup_reference_bones(sup_reference *reference, const float *bones)
 {
     sup_reference *r = reference;
-    r->has_feet = r->volume > 0.0 && bones != NULL;
-    for (int32_t v = 0; r->has_feet && v < r->skin_count; v++)
+    r->has_foot_points = r->volume > 0.0 && bones != NULL;
+    for (int32_t v = 0; r->has_foot_points && v < r->skin_count; v++)
         for (int32_t k = 0; k < 3; k++) {
             const float *bone = bones + (int64_t)8 * r->tissue.foot_points[v].segment;
             r->foot[3 * v + k] =
@@ -267,7 +267,7 @@ static sup_result build_chambers(sup_reference *r, const sup_system_def *def, su
 static double pressures(const sup_reference *r, const double *x)
 {
     double energy = 0.0;
-    if (!r->has_feet) return 0.0;
+    if (!r->has_foot_points) return 0.0;
     measure_regions(r, x, r->region, NULL);
     for (int32_t c = 0; c < r->region_count; c++) {
         double rest = r->region_rest[c], s = rest > 0.0 ? r->region[c] / rest - 1.0 : 0.0,
@@ -280,7 +280,7 @@ static double pressures(const sup_reference *r, const double *x)
 
 static void add_volume_gradient(const sup_reference *r, const double *x, double *gradient)
 {
-    if (!r->has_feet) return;
+    if (!r->has_foot_points) return;
     pressures(r, x);
     for (int32_t t = 0; t < r->tissue.triangle_count; t++) {
         double pressure = 0.0;

@@ -1,4 +1,4 @@
-/* solver_work.h (internal) - what the files of the solver share: kernels, ranges of unknowns, and the work of the
+/* solver_work.h (internal) - shared by the files of the solver: kernels, ranges of unknowns, and the work of the
  * acceleration, of volumes and of contacts. The step itself is private to solver.c. */
 #ifndef SUP_SOLVER_SOLVER_WORK_H
 #define SUP_SOLVER_SOLVER_WORK_H
@@ -19,10 +19,10 @@ typedef struct sup_local_work {
     float *partial;       /* [copy_count*4] gradients */
     double *energy;       /* [cluster_count] */
     bool shared_rotation;
-    const float *feet;          /* [batch_count*SUP_PRISM_FEET_FLOATS] foot points */
+    const float *foot_points;   /* [batch_count*SUP_PRISM_FOOT_POINT_FLOATS] */
     const float *pressure;      /* [region_slot_count]; NULL: strain alone, and the fields of volume are unused */
     float *region_slot_lanes;   /* [region_slot_count*SUP_PRISM_LANES] scratch for volume sums */
-    double *region_slot_volume; /* [region_slot_count] what the cluster adds to its regions */
+    double *region_slot_volume; /* [region_slot_count] contribution of the cluster to its regions */
 } sup_local_work;
 
 /* Gradient of a range of unknowns: partial gradients and momentum. */
@@ -40,7 +40,8 @@ typedef struct sup_solver_kernels {
     /* Inner sides of the anchored batches of a cluster, from the anchors in x; `copy` as in sup_local_work. */
     void (*anchors)(const sup_system *system, const float *x, float *copy, float *anchors, int32_t cluster);
     /* Foot points of all batches of a cluster, from those of the skin vertices [node*4]. */
-    void (*feet)(const sup_system *system, const float *points, float *copy, float *feet, int32_t cluster);
+    void (*foot_points)(const sup_system *system, const float *points, float *copy, float *foot_points,
+                        int32_t cluster);
     double (*gradient)(const sup_gradient_work *work, int32_t begin, int32_t end); /* returns the energy of momentum */
     double (*dot)(const float *a, const float *b, int64_t begin, int64_t end);     /* over floats */
     /* out = x + sum_j factor[j] direction[j], over floats. */
@@ -106,7 +107,7 @@ double sup_volume_pressures(const sup_context *context, const sup_solver_kernels
 typedef struct sup_contact_state {
     int32_t node[4];                     /* vertex, corners; 0 for none, with weight 0 */
     float weight[4];                     /* 1, -weights */
-    int32_t free_node[4];                /* the same for unknowns only: what a direction moves */
+    int32_t free_node[4];                /* the same for unknowns only: moved by a direction */
     float free_weight[4];                /* and their weights */
     float normal[4], point[4], start[4]; /* start: d at the start of the step */
     float offset, stiffness, friction;

@@ -14,8 +14,8 @@
 
 /* --- Prediction of a step --- */
 
-/* Fraction of the last prediction error to add to the next prediction: how far the last two errors agree. Arguments:
- * product and squares of the two errors. */
+/* Fraction of the last prediction error to add to the next prediction: from the correlation of the last two errors.
+ * Arguments: product and squares of the two errors. */
 SUP_ELEMENT float sup_prediction_repeat(double product, double previous_square, double square)
 {
     double larger = fmax(previous_square, square);
@@ -40,7 +40,7 @@ typedef struct sup_step_limits {
     float tolerance;    /* fraction of the objective that is not worth an iteration */
 } sup_step_limits;
 
-/* `iterations`, `tolerance`: what the caller sets, 0 for none. */
+/* `iterations`, `tolerance`: set by the caller, 0 for the defaults. */
 SUP_ELEMENT sup_step_limits sup_step_limits_of(int32_t iterations, float tolerance, bool plain, bool touching,
                                                bool volume)
 {

@@ -22,11 +22,11 @@
 #include "supple/model.h"
 
 enum {
-    SUP_PRISM_LANES = 16,                              /* prisms per batch */
-    SUP_PRISM_FLOATS = 3 * 10 * SUP_PRISM_LANES,       /* floats per batch: per tet 9 of g, then w */
-    SUP_PRISM_CORNERS = 6 * SUP_PRISM_LANES,           /* corner by corner */
-    SUP_PRISM_ANCHOR_FLOATS = 3 * 3 * SUP_PRISM_LANES, /* floats of a batch's inner side: a', b', c' as x, y, z */
-    SUP_PRISM_FEET_FLOATS = 3 * 3 * SUP_PRISM_LANES    /* floats of a batch's foot points, as wedge.h needs them */
+    SUP_PRISM_LANES = 16,                                 /* prisms per batch */
+    SUP_PRISM_FLOATS = 3 * 10 * SUP_PRISM_LANES,          /* floats per batch: per tet 9 of g, then w */
+    SUP_PRISM_CORNERS = 6 * SUP_PRISM_LANES,              /* corner by corner */
+    SUP_PRISM_ANCHOR_FLOATS = 3 * 3 * SUP_PRISM_LANES,    /* floats of a batch's inner side: a', b', c' as x, y, z */
+    SUP_PRISM_FOOT_POINT_FLOATS = 3 * 3 * SUP_PRISM_LANES /* floats of a batch's foot points, as wedge.h needs them */
 };
 
 typedef struct sup_system_def {

@@ -89,14 +89,14 @@ static void open_factor(opener *o, sup_system *s)
             subdomains = array_count(o, "subdomains");
     const int32_t *factor = array(o, "factor", SUP_ARRAY_INT32, ints);
     const float *values = array(o, "factor_values", SUP_ARRAY_FLOAT, floats);
-    const int32_t *part = array(o, "subdomains", SUP_ARRAY_INT32, subdomains);
+    const int32_t *data = array(o, "subdomains", SUP_ARRAY_INT32, subdomains);
     if (o->missing != NULL) return;
     require(o, sup_float_factor_check(factor, ints, values, floats), "factor");
     if (o->missing != NULL) return;
     s->factor = sup_float_factor_view(factor, values);
     require(o, s->factor.size == s->unknown_count, "factor");
-    require(o, sup_float_subdomains_check(&s->factor, part, subdomains), "subdomains");
-    if (o->missing == NULL) s->subdomains = sup_float_subdomains_view(part);
+    require(o, sup_float_subdomains_check(&s->factor, data, subdomains), "subdomains");
+    if (o->missing == NULL) s->subdomains = sup_float_subdomains_view(data);
 }
 
 static void open_vertices(opener *o, sup_system *s)

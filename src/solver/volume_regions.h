@@ -1,5 +1,5 @@
 /* volume_regions.h (internal) - regions whose volume the solver preserves: sections of a limb, tissue and bone
- * around a piece of the bone line. See volume_regions.c. */
+ * around a section of the bone line. See volume_regions.c. */
 #ifndef SUP_SOLVER_VOLUME_REGIONS_H
 #define SUP_SOLVER_VOLUME_REGIONS_H
 

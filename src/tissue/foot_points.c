@@ -26,7 +26,7 @@ typedef struct nearest_work {
     const sup_tissue_skin *skin;
     const sup_bvh *bvh;
     const sup_volumetric_skeleton *skeleton;
-    sup_foot_point *feet;
+    sup_foot_point *foot_points;
 } nearest_work;
 
 static void consider(const sup_volumetric_skeleton *s, sup_vec3d x, int32_t segment, sup_foot_point *foot, double *best)
@@ -97,15 +97,15 @@ static void find_nearest(void *work, int32_t begin, int32_t end, int32_t worker)
         sup_foot_point foot = {-1, 0.0};
         double best = INFINITY;
         if (joint >= 0) consider_around(w->skeleton, x, w->skeleton->joint_node[joint], &foot, &best);
-        w->feet[v] = foot.segment >= 0 ? foot : nearest_visible(w, x);
+        w->foot_points[v] = foot.segment >= 0 ? foot : nearest_visible(w, x);
     }
 }
 
 void sup_foot_points_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
-                             const sup_volumetric_skeleton *skeleton, sup_foot_point *feet)
+                             const sup_volumetric_skeleton *skeleton, sup_foot_point *foot_points)
 {
     sup_context c = sup_context_resolve(context);
-    nearest_work w = {skin, bvh, skeleton, feet};
+    nearest_work w = {skin, bvh, skeleton, foot_points};
     sup_parallel(&c, skin->vertex_count, 256, find_nearest, &w);
 }
 
@@ -205,11 +205,12 @@ static bool at_free_end(const sup_volumetric_skeleton *s, sup_foot_point foot)
            (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
-static void compute_weights(smoother *s, const sup_tissue_skin *skin, const sup_foot_point *feet, double smoothing)
+static void compute_weights(smoother *s, const sup_tissue_skin *skin, const sup_foot_point *foot_points,
+                            double smoothing)
 {
     for (int32_t v = 0; v < skin->vertex_count; v++) {
         sup_vec3d x = sup_v3_load(skin->positions + 3 * (size_t)v);
-        double sum = 0.0, length_scale = smoothing * sup_v3_distance(x, sup_foot_position(s->skeleton, feet[v]));
+        double sum = 0.0, length_scale = smoothing * sup_v3_distance(x, sup_foot_position(s->skeleton, foot_points[v]));
         int32_t count = 0;
         for (int32_t k = s->first[v]; k < s->first[v + 1]; k++) {
             double edge = sup_v3_distance(x, sup_v3_load(skin->positions + 3 * (size_t)s->neighbours[k]));
@@ -219,10 +220,11 @@ static void compute_weights(smoother *s, const sup_tissue_skin *skin, const sup_
         }
         double edge = sum > 0.0 ? count / sum : 0.0;
         s->screening[v] = length_scale > 1e-6 * edge ? sum * (edge / length_scale) * (edge / length_scale) : 0.0;
-        s->pinned[v] = sum == 0.0 || !(length_scale > 1e-6 * edge) || at_free_end(s->skeleton, feet[v]);
-        bool down = s->skeleton->segments[feet[v].segment].node_from == s->tree.upper[feet[v].segment];
-        double length = s->tree.length[feet[v].segment];
-        s->begin[v] = (tree_point){feet[v].segment, (down ? feet[v].parameter : 1.0 - feet[v].parameter) * length};
+        s->pinned[v] = sum == 0.0 || !(length_scale > 1e-6 * edge) || at_free_end(s->skeleton, foot_points[v]);
+        bool down = s->skeleton->segments[foot_points[v].segment].node_from == s->tree.upper[foot_points[v].segment];
+        double length = s->tree.length[foot_points[v].segment];
+        s->begin[v] = (tree_point){foot_points[v].segment,
+                                   (down ? foot_points[v].parameter : 1.0 - foot_points[v].parameter) * length};
     }
     memcpy(s->points, s->begin, (size_t)skin->vertex_count * sizeof *s->points);
 }
@@ -268,7 +270,7 @@ static double skeleton_size(const sup_volumetric_skeleton *s)
 
 sup_result sup_foot_points_smooth(const sup_context *context, const sup_tissue_skin *skin,
                                   const sup_adjacency *adjacency, const sup_volumetric_skeleton *skeleton,
-                                  double smoothing, sup_foot_point *feet, sup_foot_points_report *report,
+                                  double smoothing, sup_foot_point *foot_points, sup_foot_points_report *report,
                                   sup_error *error)
 {
     sup_foot_points_report ignored;
@@ -283,14 +285,14 @@ sup_result sup_foot_points_smooth(const sup_context *context, const sup_tissue_s
         result = sup_fail_memory(error, "the foot points");
     } else {
         sup_adjacency_neighbours(adjacency, s.first, s.neighbours);
-        compute_weights(&s, skin, feet, smoothing);
+        compute_weights(&s, skin, foot_points, smoothing);
         sweep_all(&s, skin->vertex_count, skeleton_size(skeleton), report);
         for (int32_t v = 0; v < skin->vertex_count; v++) {
             report->pinned += s.pinned[v];
             if (s.pinned[v]) continue; /* keeps its bits */
             int32_t segment = s.points[v].segment;
             double t = s.points[v].height / s.tree.length[segment];
-            feet[v] =
+            foot_points[v] =
                 (sup_foot_point){segment, skeleton->segments[segment].node_from == s.tree.upper[segment] ? t : 1.0 - t};
         }
     }

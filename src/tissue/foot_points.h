@@ -12,15 +12,15 @@ typedef struct sup_foot_points_report {
 } sup_foot_points_report;
 
 /* Nearest point of the bone lines for each skin vertex, on the limb of its strongest influence; without influences the
- * nearest visible one. feet[skin->vertex_count]. */
+ * nearest visible one. `foot_points` [skin->vertex_count]. */
 void sup_foot_points_nearest(const sup_context *context, const sup_tissue_skin *skin, const sup_bvh *bvh,
-                             const sup_volumetric_skeleton *skeleton, sup_foot_point *feet);
+                             const sup_volumetric_skeleton *skeleton, sup_foot_point *foot_points);
 
 /* Smooths foot points along the skeleton. `smoothing`: length scale in distances of a vertex from its bone; 0: none.
  * `report` may be NULL. */
 sup_result sup_foot_points_smooth(const sup_context *context, const sup_tissue_skin *skin,
                                   const sup_adjacency *adjacency, const sup_volumetric_skeleton *skeleton,
-                                  double smoothing, sup_foot_point *feet, sup_foot_points_report *report,
+                                  double smoothing, sup_foot_point *foot_points, sup_foot_points_report *report,
                                   sup_error *error);
 
 /* The skeleton as a rooted forest: path lengths in constant time. */

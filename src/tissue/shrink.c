@@ -105,7 +105,7 @@ static void test_segment(search *s, int32_t index)
     }
 }
 
-/* The base of a skin vertex inside the skeleton: attached to what its foot point lies in. */
+/* The base of a skin vertex inside the skeleton: attached to the primitive that contains its foot point. */
 static sup_base_hit attach_to_foot_point(const search *s, sup_foot_point foot)
 {
     const sup_bone_segment *p = &s->skeleton->segments[foot.segment];

@@ -286,7 +286,7 @@ static sup_result make(builder *m, const sup_tissue_skin *skin, sup_error *error
     sup_foot_points_nearest(&m->context, &m->skin, &m->bvh, m->skeleton, t->foot_points);
     if (m->def.smoothing > 0.0)
         result = sup_foot_points_smooth(&m->context, &m->skin, &m->adjacency, m->skeleton, m->def.smoothing,
-                                        t->foot_points, &m->report.feet, error);
+                                        t->foot_points, &m->report.foot_points, error);
     if (result != SUP_OK) return result;
     sup_parallel(&m->context, t->skin_count, 256, shrink_vertices, m);
     for (int32_t v = 0; v < t->skin_count; v++)

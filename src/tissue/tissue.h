@@ -55,7 +55,7 @@ typedef struct sup_tissue_def {
 
 typedef struct sup_tissue_report {
     sup_skeleton_report skeleton;
-    sup_foot_points_report feet;
+    sup_foot_points_report foot_points;
     int32_t on_bone, on_sphere, on_joint, free_bases;
     int32_t clamped;                /* bases moved off the skeleton's surface to limit the thickness of the tissue */
     int32_t repaired;               /* prisms that were too flat and have been repaired */

@@ -7,20 +7,20 @@ run 0 "engine" "$build/sample_engine"
 check "engine moves the skin" grep -q -E 'frame 60: the farthest of [0-9]+ vertices moved 0\.[0-9]*[1-9]' "$work/out"
 check "engine starts at rest" grep -q -E 'frame  0: .* moved 0.000 m' "$work/out"
 run 0 "own method" "$build/sample_own_method"
-check "no air, no change" grep -q '^air 0.00: the skin is 0.000 ' "$work/out"
-check "air 0.05 moves it by that" grep -q '^air 0.05: the skin is 0.050 ' "$work/out"
-check "air 0.10 moves it by that" grep -q '^air 0.10: the skin is 0.100 ' "$work/out"
+check "air 0.00 does not move the skin" grep -q '^air 0.00: mean displacement of the skin 0.000 ' "$work/out"
+check "air 0.05 moves it by that" grep -q '^air 0.05: mean displacement of the skin 0.050 ' "$work/out"
+check "air 0.10 moves it by that" grep -q '^air 0.10: mean displacement of the skin 0.100 ' "$work/out"
 
 run 0 "push" "$build/sample_push"
-check "push: nothing at first" grep -q '^frame  0: .* gives way by 0.000 m' "$work/out"
-check "push: the belly gives way" grep -q -E '^frame 45: .* gives way by 0\.0[1-9]' "$work/out"
-check "push: and comes back" grep -q -E '^frame 90: .* gives way by 0\.00' "$work/out"
+check "push: no displacement in the first frame" grep -q '^frame  0: .* displaced by 0.000 m' "$work/out"
+check "push: the skin is displaced" grep -q -E '^frame 45: .* displaced by 0\.0[1-9]' "$work/out"
+check "push: the skin returns" grep -q -E '^frame 90: .* displaced by 0\.00' "$work/out"
 
 run 0 "crowd" "$build/sample_crowd" "$work/crowd.obj" 3 0.1
 if [ -e "$work/crowd.obj" ]; then
     check "crowd: three skins" test "$(grep -c '^o human_' "$work/crowd.obj")" = 3
 else
-    check "crowd: why there is none" grep -q -i -E 'gpu|cuda' "$work/out"
+    check "crowd: the reason without a GPU" grep -q -i -E 'gpu|cuda' "$work/out"
 fi
 run 1 "crowd of 0 instances" "$build/sample_crowd" "$work/crowd.obj" 0
 

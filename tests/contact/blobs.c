@@ -17,7 +17,7 @@ static void add_sphere(blobs *b, int32_t blob, int32_t columns, int32_t rows, do
         p[1] = r * sin(theta) * sin(phi);
         p[2] = r * cos(theta);
         double along = (p[2] + 0.4) / 0.8; /* the bone runs along z from -0.4 to 0.4 */
-        b->feet[first + i] = (sup_foot_point){blob, along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along};
+        b->foot_points[first + i] = (sup_foot_point){blob, along < 0.0 ? 0.0 : along > 1.0 ? 1.0 : along};
     }
     b->segments[blob].from = sup_v3(x, 0.0, -0.4);
     b->segments[blob].to = sup_v3(x, 0.0, 0.4);
@@ -46,11 +46,11 @@ blobs blobs_make(int32_t count, int32_t columns, int32_t rows, double spacing, d
     size_t n = (size_t)b.vertex_count;
     b.skin = calloc(n, 24);
     b.triangles = calloc(2 * n, 12);
-    b.feet = calloc(n, sizeof *b.feet);
+    b.foot_points = calloc(n, sizeof *b.foot_points);
     b.segments = calloc((size_t)count, sizeof *b.segments);
     for (int32_t i = 0; i < count; i++)
         add_sphere(&b, i, columns, rows, spacing * i, bumps, &random);
-    b.def = (sup_detect_def){b.vertex_count, b.triangle_count, count, b.skin, b.triangles, b.feet, b.segments};
+    b.def = (sup_detect_def){b.vertex_count, b.triangle_count, count, b.skin, b.triangles, b.foot_points, b.segments};
     b.arena = sup_arena_create(&context.allocator);
     CHECK_OK(sup_detect_create(NULL, &b.def, &b.arena, &b.detect, &error), error);
     b.state_size = sup_detect_state_size(&b.detect);
@@ -70,7 +70,7 @@ void blobs_free(blobs *b)
     sup_arena_destroy(&b->arena);
     free(b->skin);
     free(b->triangles);
-    free(b->feet);
+    free(b->foot_points);
     free(b->segments);
     free(b->posed);
     free(b->ends);

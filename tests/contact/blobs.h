@@ -10,7 +10,7 @@ typedef struct blobs {
     int32_t count, vertex_count, triangle_count;
     double *skin;
     int32_t *triangles;
-    sup_foot_point *feet;
+    sup_foot_point *foot_points;
     sup_bone_segment *segments;
     sup_detect_def def;
     sup_arena arena;

@@ -111,7 +111,7 @@ TEST(bent_arm_does_not_cross_itself_and_comes_to_rest)
     actor a = actor_make("arm", 0.3, 0);
     int32_t off = bend_and_hold(&a, 0.0), on = bend_and_hold(&a, 1.0);
     CHECK(off > 50);
-    /* The rest is the index finger, whose bone passes through the thumb in this motion. */
+    /* The remaining pairs are of the index finger, whose bone passes through the thumb in this motion. */
     CHECK_MSG(on * 5 <= off, "%d of %d pairs remain", on, off);
     actor_free(&a);
 }

@@ -10,7 +10,7 @@
 static sup_vec3d posed_point(const blobs *b, int32_t point)
 {
     if (point < b->vertex_count) return sup_v3_load(b->posed + 3 * (size_t)point);
-    sup_foot_point foot = b->feet[point - b->vertex_count];
+    sup_foot_point foot = b->foot_points[point - b->vertex_count];
     const float *ends = b->ends + 6 * (size_t)foot.segment;
     return sup_v3_lerp(sup_v3_load(ends), sup_v3_load(ends + 3), foot.parameter);
 }
@@ -59,8 +59,8 @@ static double minimum_weight(const sup_vec3d *points, const int32_t *tet, sup_ve
     return fmin(least, 1.0 - sum);
 }
 
-/* How clearly vertex v is in contact with another blob: the maximum over all tetrahedra of the smallest of its
- * margins; above 0 = it is. */
+/* Margin by which vertex v is in contact with another blob: the maximum over all tetrahedra of its smallest barycentric
+ * margin; positive: it is in contact. */
 static double brute_margin(const blobs *b, const sup_vec3d *points, int32_t v)
 {
     const sup_detect *d = &b->detect;
@@ -72,7 +72,7 @@ static double brute_margin(const blobs *b, const sup_vec3d *points, int32_t v)
         const int32_t *c = b->triangles + 3 * (size_t)triangle;
         bool same = false;
         for (int k = 0; k < 3; k++)
-            same = same || b->feet[c[k]].segment == b->feet[v].segment;
+            same = same || b->foot_points[c[k]].segment == b->foot_points[v].segment;
         if (same) continue;
         double margin = minimum_weight(points, d->tets + 4 * (size_t)t, p);
         if (margin < best) continue;
@@ -92,7 +92,7 @@ static void compare_with_brute_force(blobs *b, int32_t *contact_count)
     for (int32_t v = 0; v < b->vertex_count; v++) {
         bool found = next < count && b->contacts[next].vertex == v;
         double margin = brute_margin(b, points, v);
-        bool folded = found && b->feet[b->contacts[next].corner[0]].segment == b->feet[v].segment;
+        bool folded = found && b->foot_points[b->contacts[next].corner[0]].segment == b->foot_points[v].segment;
         if (margin > 1e-4 && b->detect.slack[v] == 0.0f) CHECK_MSG(found, "vertex %d was missed, margin %g", v, margin);
         if (found && !folded) CHECK_MSG(margin > -1e-4, "vertex %d has a wrong contact, margin %g", v, margin);
         next += found ? 1 : 0;
@@ -288,7 +288,7 @@ TEST(contacts_point_out_of_the_body_to_the_nearest_triangle)
     for (int32_t i = 0; i < count; i++) {
         const sup_contact *contact = &b.contacts[i];
         sup_vec3d p = posed_point(&b, contact->vertex), q = sup_v3(0, 0, 0);
-        int32_t other = b.feet[contact->corner[0]].segment;
+        int32_t other = b.foot_points[contact->corner[0]].segment;
         for (int k = 0; k < 3; k++)
             q = sup_v3_madd(q, (double)contact->weight[k], posed_point(&b, contact->corner[k]));
         /* The nearest point of a sphere is radially outward from its centre. */
@@ -361,7 +361,8 @@ TEST(contact_in_the_bind_pose_does_not_push)
         const sup_contact *contact = &b.contacts[i];
         double height = contact_height(&b, contact);
         CHECK_MSG(height > (double)contact->offset - 0.15, "vertex %d of blob %d at %g, slack %g", contact->vertex,
-                  b.feet[contact->vertex].segment, height, (double)contact->offset); /* no more than what was added */
+                  b.foot_points[contact->vertex].segment, height,
+                  (double)contact->offset); /* at most the added depth */
     }
     CHECK(count_pushing(&b, count) > 10);
     blobs_free(&b);
@@ -567,7 +568,7 @@ TEST(positions_that_are_not_finite_have_no_contact)
         blobs_rest(&b);
         blobs_move(&b, 1, sup_v3(-1.5, 0, 0), sup_v3(1, 0, 0), 0.0, 0.0, NULL);
         sup_detect_reset(&b.detect, b.state);
-        CHECK(blobs_step(&b, NULL) > 0); /* pairs that exist when the bad numbers come */
+        CHECK(blobs_step(&b, NULL) > 0); /* pairs exist before the invalid positions */
         for (int32_t i = trial; i < 3 * b.vertex_count; i += 7 + 40 * trial)
             b.posed[i] = bad[trial % 3];
         if (trial == 5) b.ends[4] = NAN;
@@ -595,7 +596,8 @@ static int32_t contacts_of_blob(const blobs *b, int32_t count, int32_t blob)
 {
     int32_t contacts = 0;
     for (int32_t i = 0; i < count; i++)
-        contacts += b->feet[b->contacts[i].vertex].segment == blob || b->feet[b->contacts[i].corner[0]].segment == blob;
+        contacts += b->foot_points[b->contacts[i].vertex].segment == blob ||
+                    b->foot_points[b->contacts[i].corner[0]].segment == blob;
     return contacts;
 }
 

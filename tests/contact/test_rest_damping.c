@@ -24,8 +24,8 @@ static tissue *tissue_make(float size)
     return f;
 }
 
-/* A timestep that moves the first `many` vertices by `displacement` sizes along x before damping. Returns how far the
- * first one went, in sizes. */
+/* A timestep that moves the first `many` vertices by `displacement` sizes along x before damping. Returns the
+ * displacement of the first one, in sizes. */
 static double move_step(tissue *f, int32_t many, double displacement, bool touches)
 {
     memcpy(f->before, f->now, sizeof f->now);

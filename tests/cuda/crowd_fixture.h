@@ -24,7 +24,7 @@ static inline sup_device *device_or_skip(void)
     return device;
 }
 
-/* Binds f->character, whose rig is there, with the method's `values`, and makes a pose for it. */
+/* Binds f->rig with `def`, and creates a pose of f->character. */
 static inline void bind_fixture(fixture *f, const sup_method *method, const sup_bind_def *def)
 {
     sup_error error = {0};

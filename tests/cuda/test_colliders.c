@@ -80,8 +80,8 @@ typedef struct outcome {
     uint64_t hash;         /* of the device's last skin */
 } outcome;
 
-/* Some frames of the clip while the sphere goes further in: the crowd's last instance, which plays the clip where
- * `plays`. */
+/* Some frames of the clip while the sphere moves further in. Compares the last instance of the crowd, which plays the
+ * clip if `plays`. */
 static outcome compare(fixture *f, int32_t count, bool plays, double fps)
 {
     sup_error error = {0};

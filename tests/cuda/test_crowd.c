@@ -1,5 +1,5 @@
-/* test_crowd.c - the device against the CPU: the same skin, the same bits twice, sentences for what is wrong. Skipped
- * where no GPU is found; what happens then is tested everywhere. */
+/* test_crowd.c - crowds on the device compared with the CPU: skins, determinism, error messages. Without a GPU only the
+ * error of sup_device_cuda_create is tested. */
 #include "cuda/crowd_fixture.h"
 #include "base/base.h"
 
@@ -7,8 +7,8 @@
 #include "emulator.h"
 #endif
 
-/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: how rigid its right half is
- * painted. */
+/* A built-in character; `settings`: "name=value name=value" of the method. `rigid`: value
+ * of the map "rigid" on its right half. */
 static fixture open_fixture(const char *scene, const char *method, const char *settings, float rigid)
 {
     fixture f = {0};
@@ -54,16 +54,15 @@ TEST(without_a_gpu_creation_fails_with_the_reason)
     sup_crowd_destroy(NULL);
 }
 
-/* All joints moved by about the rounding of their places: what a motion makes of that is its own. */
-static void tremble(sup_pose *pose, int32_t frame)
+/* Moves all joints by about the rounding error of their positions, to measure how much a motion amplifies it. */
+static void perturb(sup_pose *pose, int32_t frame)
 {
     for (int32_t j = 0; j < pose->node_count; j++)
         for (int32_t r = 0; r < 3; r++)
             pose->world[j].m[4 * r + 3] += 2e-7f * (float)((j * 7 + r * 3 + frame) % 5 - 2);
 }
 
-/* How far skins are apart over a clip, in sizes of the character: the farthest vertex, and the root of the mean
- * square. */
+/* Distance between two skins over a clip, in sizes of the character: maximum and root mean square. */
 typedef struct distance {
     double farthest, mean;
 } distance;
@@ -77,8 +76,8 @@ static void add_distance(distance *d, const float *a, const float *b, size_t n, 
     }
 }
 
-/* The skins of CPU and device over a clip. *own: the same between the CPU and itself with joints that tremble; some
- * motions (jump) throw the flesh where it can fall either way, and rounding decides which vertex touches what. */
+/* Distance between the skins of the CPU and the device over a clip. *own: distance between two CPU runs, one with
+ * perturbed joints; some motions (jump) have more than one equilibrium, and rounding decides which contacts occur. */
 static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t frames, double fps, distance *own)
 {
     sup_error error = {0};
@@ -90,7 +89,7 @@ static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fr
           *cpu_n = cpu + n, *gpu_n = gpu + n, *near_n = near + n;
     distance off = {0};
     int32_t times = 0;
-    size_t turned = 0, own_turned = 0, looked = 0;
+    size_t turned = 0, own_turned = 0, total = 0;
     const sup_clip *c = &f->character->clips[clip];
     CHECK_OK(sup_pose_create(NULL, f->character, &pose, &error), error);
     sup_crowd_def def = {.instance_count = count};
@@ -109,7 +108,7 @@ static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fr
             SUP_OK);
         CHECK_OK(sup_crowd_pose(crowd, -1, pose, &error), error);
         CHECK_OK(sup_crowd_step(crowd, (float)(1.0 / fps), NULL, &error), error);
-        tremble(pose, i);
+        perturb(pose, i);
         CHECK_EQ(
             sup_instance_step(other, pose, (float)(1.0 / fps), &(sup_skin_out){.positions = near, .normals = near_n}),
             SUP_OK);
@@ -122,12 +121,12 @@ static distance compare_clip(fixture *f, int32_t clip, int32_t count, int32_t fr
             CHECK_MSG(isfinite(gpu[k]) && isfinite(gpu_n[k]), "vertex %d of frame %d", (int)(k / 3), (int)i);
             turned += fabs((double)cpu_n[k] - (double)gpu_n[k]) > 0.01;
             own_turned += fabs((double)cpu_n[k] - (double)near_n[k]) > 0.01;
-            looked++;
+            total++;
         }
     }
-    /* In the fold of an armpit triangles have no area, and normals no direction. */
-    CHECK_MSG((double)turned < fmax(1e-3 * (double)looked, 10.0 * (double)own_turned),
-              "%d of %d normals differ; the CPU's from itself %d", (int)turned, (int)looked, (int)own_turned);
+    /* Triangles in the fold of an armpit have no area, and their normals no direction. */
+    CHECK_MSG((double)turned < fmax(1e-3 * (double)total, 10.0 * (double)own_turned),
+              "%d of %d normals differ; between two CPU runs %d", (int)turned, (int)total, (int)own_turned);
     sup_instance_destroy(instance);
     sup_instance_destroy(other);
     sup_crowd_destroy(crowd);
@@ -156,14 +155,14 @@ static void compare_projective(fixture *f, const char *what, int32_t count, int3
 {
     for (int32_t clip = 0; clip < f->character->clip_count; clip++) {
         distance own, off = compare_clip(f, clip, count, frames, fps, &own);
-        printf("    %s, %s, %d at a time: %.2g of the size (mean %.2g); the CPU from itself %.2g (%.2g)\n", what,
+        printf("    %s, %s, %d at a time: %.2g of the size (mean %.2g); between two CPU runs %.2g (%.2g)\n", what,
                f->character->clips[clip].name, (int)count, off.farthest, off.mean, own.farthest, own.mean);
         fflush(stdout);
-        /* Where the CPU diverges from itself, that divergence is the bound. A vertex whose contact begins a step
+        /* Where two CPU runs diverge, their distance is the bound. A vertex whose contact begins a step
          * earlier or later differs by the displacement of its contact and of untangling. */
-        double most = fmax(touches ? 1e-3 : 1e-4, 10.0 * own.farthest),
+        double farthest = fmax(touches ? 1e-3 : 1e-4, 10.0 * own.farthest),
                mean = fmax(touches ? 1e-4 : 1e-5, 4.0 * own.mean);
-        CHECK_MSG(off.farthest < most && off.mean < mean, "%s: %g, mean %g", f->character->clips[clip].name,
+        CHECK_MSG(off.farthest < farthest && off.mean < mean, "%s: %g, mean %g", f->character->clips[clip].name,
                   off.farthest, off.mean);
     }
     close_fixture(f);
@@ -172,7 +171,7 @@ static void compare_projective(fixture *f, const char *what, int32_t count, int3
 TEST(a_single_projective_skin_matches_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000 contact=0", 0.0f);
-    compare_projective(&f, "alone", 1, 300, 60.0, false);
+    compare_projective(&f, "single", 1, 300, 60.0, false);
 }
 
 TEST(projective_skins_of_a_crowd_match_the_cpu)
@@ -184,17 +183,17 @@ TEST(projective_skins_of_a_crowd_match_the_cpu)
 TEST(a_single_skin_with_self_collision_matches_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=5000", 0.0f);
-    compare_projective(&f, "touching", 1, 300, 60.0, true);
+    compare_projective(&f, "in contact", 1, 300, 60.0, true);
 }
 
 TEST(skins_of_a_crowd_with_self_collision_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=3000", 0.0f);
-    compare_projective(&f, "touching crowd", 6, 60, 60.0, true);
+    compare_projective(&f, "crowd in contact", 6, 60, 60.0, true);
 }
 
-/* Before rounding has had the time to decide anything: armpits touch from the beginning on, and everything about them
- * is the CPU's. Small and short enough for a GPU that is emulated. */
+/* In the first frames rounding has no effect on contacts yet: the armpits are in contact from the start, and the result
+ * must match the CPU closely. Small and short enough for the emulator. */
 TEST(first_frames_with_contact_match_cpu)
 {
     static const char *const settings[] = {"vertices=250", "vertices=250 fast=1 iterations=2"};
@@ -207,11 +206,11 @@ TEST(first_frames_with_contact_match_cpu)
     }
 }
 
-/* Conjugate gradients of who touches leave the others of their block alone. */
+/* Conjugate gradients of characters in contact do not change the other characters of their thread block. */
 TEST(characters_without_contact_match_cpu_in_a_mixed_crowd)
 {
     enum { COUNT = 3, FRAMES = 1 };
-    static const double times[COUNT] = {0.1, 1.0, 1.0}; /* hardly bent, and bent until it touches */
+    static const double times[COUNT] = {0.1, 1.0, 1.0}; /* slightly bent, and bent into contact */
     fixture f = open_fixture("arm", "projective", "vertices=150", 0.0f);
     sup_error error = {0};
     sup_pose *pose = NULL;
@@ -223,7 +222,7 @@ TEST(characters_without_contact_match_cpu_in_a_mixed_crowd)
     CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
     CHECK_OK(sup_crowd_create(f.device, f.model, &(sup_crowd_def){.instance_count = COUNT}, &crowd, &error), error);
     for (int32_t frame = 0; frame <= FRAMES; frame++) {
-        for (int32_t i = COUNT - 1; i >= 0; i--) { /* the first one's pose stays */
+        for (int32_t i = COUNT - 1; i >= 0; i--) { /* the CPU then uses the pose of the first one */
             sup_pose_sample(f.character, &f.character->clips[0], times[i] + frame / 60.0, pose);
             CHECK_OK(sup_crowd_pose(crowd, i, pose, &error), error);
         }
@@ -253,7 +252,7 @@ TEST(characters_without_contact_match_cpu_in_a_mixed_crowd)
 TEST(rigid_regions_and_other_frame_rates_match_the_cpu)
 {
     fixture f = open_fixture("human", "projective", "vertices=2000 volume=0 contact=0 dynamic=0", 0.0f);
-    compare_projective(&f, "strain alone", 1, 60, 60.0, false);
+    compare_projective(&f, "strain only", 1, 60, 60.0, false);
     f = open_fixture("elephant", "projective", "vertices=2000", 0.5f);
     compare_projective(&f, "half rigid", 3, 40, 60.0, true);
     f = open_fixture("cylinder", "projective", "vertices=500", 1.0f);
@@ -267,11 +266,11 @@ TEST(fast_skins_of_a_crowd_match_the_cpu)
     fixture f = open_fixture("human", "projective", "vertices=2000 contact=0 fast=1 iterations=3", 0.0f);
     compare_projective(&f, "fast", 5, 30, 60.0, false);
     f = open_fixture("human", "projective", "vertices=2000 fast=1 iterations=3", 0.0f);
-    compare_projective(&f, "fast, touching", 5, 30, 60.0, true);
+    compare_projective(&f, "fast, in contact", 5, 30, 60.0, true);
 }
 
-/* One alone, whose step is one launch, two, whose parts are as small, and a crowd come to the same. Small, for the
- * tools that look for races. */
+/* One character (persistent kernel), two characters (small subdomains) and a crowd give the same result. Small, for
+ * race detectors. */
 TEST(single_character_matches_crowd)
 {
     fixture f = open_fixture("cylinder", "projective", "vertices=300", 0.0f);
@@ -303,7 +302,7 @@ TEST(single_character_matches_crowd)
     close_fixture(&f);
 }
 
-/* A hash of everything that a crowd of clips shows over some frames. */
+/* Hash of the skins of a crowd that plays clips for some frames. */
 static uint64_t hash_run(fixture *f, int32_t count, int32_t frames, float dt)
 {
     sup_error error = {0};
@@ -343,7 +342,7 @@ TEST(results_are_the_same_bits_in_every_run)
 }
 
 #ifdef SUPPLE_EMULATED
-/* Who comes first must not matter, within a warp, a block or the device: a race would show. */
+/* The order of lanes, warps and blocks must not matter: detects races. */
 TEST(results_do_not_depend_on_order_of_threads)
 {
     static const unsigned orders[] = {6, 1};
@@ -360,7 +359,7 @@ TEST(results_do_not_depend_on_order_of_threads)
 }
 #endif
 
-/* Levels of detail: hidden skins stay, flesh that stands falls asleep and wakes where it was. */
+/* Hidden skins are not updated; tissue at rest sleeps, and wakes without a jump. */
 TEST(hidden_skins_are_not_updated_and_instances_at_rest_sleep)
 {
     fixture f = open_fixture("human", "projective", "vertices=1000", 0.0f);
@@ -404,7 +403,7 @@ TEST(hidden_skins_are_not_updated_and_instances_at_rest_sleep)
     close_fixture(&f);
 }
 
-/* A clip on the device is the clip on the CPU. */
+/* Clips that are sampled on the device match the CPU. */
 TEST(clip_sampling_matches_cpu)
 {
     fixture f = open_fixture("human", "linear", "", 0.0f);

@@ -1,4 +1,5 @@
-/* test_host.c - host side of the device code, without a GPU: supported methods, volume regions, upsampling rows. */
+/* test_host.c - host side of the device code, without a GPU: supported methods, volume regions, rows of the upsampling
+ * matrix. */
 #include "cuda/subdomains.h"
 #include "cuda/crowd_support.h"
 #include "cuda/upsample_rows.h"
@@ -103,7 +104,7 @@ TEST(methods_with_a_device_implementation_are_accepted)
     actor_close(&a);
 }
 
-/* --- Rows --- */
+/* --- Rows of the upsampling matrix --- */
 
 /* Unit normals of the coarse mesh, in double. */
 static void coarse_normals(const sup_upsample *u, const float *x, double *normals)
@@ -127,12 +128,12 @@ static void coarse_normals(const sup_upsample *u, const float *x, double *normal
     }
 }
 
-/* A row as a thread of render_mesh.cu adds it up. */
+/* Position and normal of a row, summed as by a thread of render_mesh.cu. */
 static void add_row(const sup_upsample_row_table *r, int32_t row, const float *x, const double *normals, double to[6])
 {
-    bool rides = row >= r->plain_count;
-    size_t own = (size_t)(rides ? row - r->plain_count : row);
-    size_t count = (size_t)(rides ? r->row_count - r->plain_count : r->plain_count);
+    bool follows = row >= r->plain_count;
+    size_t own = (size_t)(follows ? row - r->plain_count : row);
+    size_t count = (size_t)(follows ? r->row_count - r->plain_count : r->plain_count);
     double first = 0.0;
     memset(to, 0, 6 * sizeof *to);
     for (size_t slot = 0; slot < (size_t)r->slots; slot++) {
@@ -140,11 +141,11 @@ static void add_row(const sup_upsample_row_table *r, int32_t row, const float *x
         size_t v = r->narrow != NULL ? r->narrow[at] : (size_t)r->wide[at];
         double w[4] = {0};
         for (size_t k = 0; k < 4; k++) {
-            if (rides) w[k] = (double)r->riding[4 * (slot * count + own) + k];
-            if (!rides && k % 3 == 0) w[k] = (double)r->plain[2 * (slot * count + own) + k / 3];
+            if (follows) w[k] = (double)r->followers[4 * (slot * count + own) + k];
+            if (!follows && k % 3 == 0) w[k] = (double)r->plain[2 * (slot * count + own) + k / 3];
         }
         if (slot == 0) first = w[3];
-        CHECK_MSG(w[3] <= first, "row %d: slot %d counts more than the first", (int)row, (int)slot);
+        CHECK_MSG(w[3] <= first, "row %d: slot %d has a larger normal weight than the first", (int)row, (int)slot);
         for (size_t k = 0; k < 3; k++) {
             to[k] += w[0] * (double)x[4 * v + k] + w[1] * normals[3 * v + k];
             to[3 + k] += w[2] * (double)x[4 * v + k] + w[3] * normals[3 * v + k];
@@ -152,7 +153,7 @@ static void add_row(const sup_upsample_row_table *r, int32_t row, const float *x
     }
 }
 
-/* Blocks whose lists of coarse vertices are made wide, as those of more than 65536 are. */
+/* Clusters with 32-bit indices, as with more than 65536 coarse vertices. */
 static sup_upsample_clusters widen(const sup_upsample_clusters *from, int32_t *index)
 {
     sup_upsample_clusters to = *from;
@@ -177,7 +178,7 @@ static void check_wide(const sup_upsample *u, const sup_upsample_row_table *narr
         CHECK_EQ(rows.wide[i], narrow->narrow[i]);
 }
 
-/* A bent skin by rows is the skin by blocks. The elephant has vertices that ride. */
+/* A bent skin by matrix rows equals the skin by clusters. The elephant has followers. */
 TEST(upsample_rows_match_the_clusters)
 {
     actor a = actor_open(actor_scene("elephant", 0.2), "vertices=500 volume=0 contact=0 dynamic=0", 1);
@@ -190,8 +191,8 @@ TEST(upsample_rows_match_the_clusters)
     sup_arena arena = sup_arena_create(&context.allocator);
     CHECK_OK(sup_upsample_row_table_create(u, false, &arena, &rows, &error), error);
     CHECK(rows.plain_count > 0 && rows.row_count > rows.plain_count && rows.narrow != NULL && rows.slots <= 63);
-    size_t n = (size_t)u->coarse_count, shown = (size_t)u->vertex_count;
-    float *x = calloc(n * 4, sizeof *x), *skin = calloc(shown * 6, sizeof *skin);
+    size_t n = (size_t)u->coarse_count, render_count = (size_t)u->vertex_count;
+    float *x = calloc(n * 4, sizeof *x), *skin = calloc(render_count * 6, sizeof *skin);
     double *normals = calloc(n * 3, sizeof *normals), size = (double)view.size;
     void *scratch = aligned_alloc(64, sup_upsample_scratch(u));
     for (size_t v = 0; v < n; v++)
@@ -199,13 +200,13 @@ TEST(upsample_rows_match_the_clusters)
             x[4 * v + k] = view.start_rest[3 * v + k] +
                            (float)(0.05 * size * sin(3.0 / size * (double)view.start_rest[3 * v + (k + 1) % 3]));
     coarse_normals(u, x, normals);
-    CHECK_EQ(
-        sup_upsample_apply(&a.context, u, x, scratch, &(sup_skin_out){.positions = skin, .normals = skin + 3 * shown}),
-        SUP_OK);
+    CHECK_EQ(sup_upsample_apply(&a.context, u, x, scratch,
+                                &(sup_skin_out){.positions = skin, .normals = skin + 3 * render_count}),
+             SUP_OK);
     size_t lost = 0;
     for (int32_t row = 0; row < rows.row_count; row++) {
         double sum[6];
-        const float *p = skin + 3 * (size_t)rows.vertex[row], *q = p + 3 * shown;
+        const float *p = skin + 3 * (size_t)rows.vertex[row], *q = p + 3 * render_count;
         add_row(&rows, row, x, normals, sum);
         double length = sqrt(sum[3] * sum[3] + sum[4] * sum[4] + sum[5] * sum[5]);
         lost += !(length > 0.1);

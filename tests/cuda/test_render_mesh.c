@@ -1,21 +1,21 @@
-/* test_render_mesh.c - what a crowd shows beside places and normals: morph targets, of poses and of clips, and
- * tangents. */
+/* test_render_mesh.c - render meshes of a crowd with tangents and with morph targets, of poses and of clips, compared
+ * with the CPU. */
 #include "cuda/crowd_fixture.h"
 
-enum { PROP = 4, KEYS = 3 }; /* vertices of a pyramid that rides on the last node; keys of a clip's weights */
+enum { PROP = 4, KEYS = 3 }; /* vertices of a pyramid that follows the last node; keys of a clip's weights */
 
-/* The arrays of a character with a rigid part behind its own. */
+/* Arrays of a character with a rigid prop after its own skin. */
 typedef struct arrays {
     float *positions, *normals, *tangents;
     int32_t *triangles, *influence_first;
     float *offsets[2]; /* of the targets: one of the skin, one of the prop */
-    sup_primitive parts[2];
+    sup_primitive primitives[2];
     sup_morph morphs[2];
     sup_channel *channels;
     sup_clip clip;
 } arrays;
 
-/* Any unit vector at right angles to the normal. */
+/* Any unit vector perpendicular to the normal. */
 static void any_tangent(const float *n, float *t)
 {
     int axis = fabsf(n[0]) < 0.6f ? 0 : 1;
@@ -35,19 +35,19 @@ static void add_prop(const sup_character *from, arrays *a)
             a->normals[3 * (v + i) + k] = k == i % 3 ? 1.0f : 0.0f;
             a->triangles[3 * (t + i) + k] = (int32_t)v + triangle[i][k];
         }
-    a->parts[0] = from->primitives[0];
-    a->parts[1] = (sup_primitive){.name = "prop",
-                                  .node = from->node_count - 1,
-                                  .mesh = 1,
-                                  .skin = -1,
-                                  .material = -1,
-                                  .vertex_first = (int32_t)v,
-                                  .vertex_count = PROP,
-                                  .triangle_first = (int32_t)t,
-                                  .triangle_count = PROP};
+    a->primitives[0] = from->primitives[0];
+    a->primitives[1] = (sup_primitive){.name = "prop",
+                                       .node = from->node_count - 1,
+                                       .mesh = 1,
+                                       .skin = -1,
+                                       .material = -1,
+                                       .vertex_first = (int32_t)v,
+                                       .vertex_count = PROP,
+                                       .triangle_first = (int32_t)t,
+                                       .triangle_count = PROP};
 }
 
-/* One target bulges the skin, one moves the prop; their weights come in all three interpolations. */
+/* One target bulges the skin, one moves the prop; one has linear, one has cubic interpolation. */
 static void add_morphs(const sup_character *from, arrays *a)
 {
     static const float times[KEYS] = {0.0f, 0.3f, 0.9f}, steps[KEYS] = {1.0f, -0.5f, 0.25f},
@@ -60,7 +60,7 @@ static void add_morphs(const sup_character *from, arrays *a)
                                    .weight = m,
                                    .default_weight = 0.5f,
                                    .positions = a->offsets[m],
-                                   .normals = m == 0 ? a->normals + 3 : NULL}; /* another vertex' */
+                                   .normals = m == 0 ? a->normals + 3 : NULL}; /* those of another vertex */
     for (size_t i = 0; i < 3 * v; i++)
         a->offsets[0][i] = 0.05f * a->normals[i];
     for (size_t i = 0; i < 3 * PROP; i++)
@@ -109,7 +109,7 @@ static sup_character *make_character(void)
     copy.positions = a.positions, copy.normals = a.normals, copy.tangents = a.tangents;
     copy.texcoords = NULL;
     copy.triangles = a.triangles, copy.influence_first = a.influence_first;
-    copy.primitives = a.parts, copy.morphs = a.morphs, copy.clips = &a.clip;
+    copy.primitives = a.primitives, copy.morphs = a.morphs, copy.clips = &a.clip;
     CHECK_OK(sup_character_create(NULL, &copy, &made, &error), error);
     free(a.positions), free(a.normals), free(a.tangents), free(a.triangles), free(a.influence_first);
     free(a.offsets[0]), free(a.offsets[1]), free(a.channels);
@@ -135,13 +135,13 @@ static fixture open_fixture(const char *method)
     return f;
 }
 
-/* Ten floats a vertex: place, normal, tangent. */
+/* Ten floats per vertex: position, normal, tangent. */
 static sup_skin_out view_of(float *skin, size_t vertices)
 {
     return (sup_skin_out){.positions = skin, .normals = skin + 3 * vertices, .tangents = skin + 6 * vertices};
 }
 
-/* Farthest apart of places (in sizes), normals and tangents. */
+/* Maximum difference of positions (in sizes), normals and tangents. */
 static void compare(const fixture *f, const float *a, const float *b, double off[3])
 {
     size_t v = (size_t)f->character->vertex_count, end[4] = {0, 3 * v, 6 * v, 10 * v};
@@ -153,7 +153,7 @@ static void compare(const fixture *f, const float *a, const float *b, double off
         }
 }
 
-/* Instances of a crowd: the first has poses from the host, the last plays the clip. */
+/* Compares two instances of a crowd with the CPU: the first has poses from the host, the last plays the clip. */
 static void compare_frames(fixture *f, const char *method, int32_t count)
 {
     sup_error error = {0};
@@ -172,7 +172,7 @@ static void compare_frames(fixture *f, const char *method, int32_t count)
     if (count > 1) CHECK_OK(sup_crowd_play(crowd, count - 1, 0, (double)c->start, 1.0, false, &error), error);
     for (int32_t i = 0; i < 4; i++) { /* the first frame: the weights of the bind pose */
         float dt = i == 0 ? 0.0f : 1.0f / 60.0f;
-        if (i == 3 && strcmp(method, "projective") != 0) { /* the one parameter of the classic methods */
+        if (i == 3 && strcmp(method, "projective") != 0) { /* the only parameter of the classic methods */
             CHECK_OK(sup_instance_set(instance, "rigid", 1.0, &error), error);
             CHECK_OK(sup_crowd_set(crowd, -1, "rigid", 1.0, &error), error);
         }
@@ -188,10 +188,10 @@ static void compare_frames(fixture *f, const char *method, int32_t count)
         CHECK_OK(sup_crowd_read(crowd, count - 1, &from_clip, &error), error);
         compare(f, cpu, gpu + 10 * v, off);
     }
-    /* In crowds normals of the simulated skin are added up in ten bits. */
-    bool brief = count > 2 && strcmp(method, "projective") == 0;
-    CHECK_MSG(off[0] < 4e-6 && off[1] < (brief ? 3e-3 : 1e-5) && off[2] < (brief ? 3e-3 : 1e-5),
-              "%s, %d at a time: places %g, normals %g, tangents %g", method, (int)count, off[0], off[1], off[2]);
+    /* In crowds normals of the simulated skin are quantised to ten bits. */
+    bool packed = count > 2 && strcmp(method, "projective") == 0;
+    CHECK_MSG(off[0] < 4e-6 && off[1] < (packed ? 3e-3 : 1e-5) && off[2] < (packed ? 3e-3 : 1e-5),
+              "%s, %d at a time: positions %g, normals %g, tangents %g", method, (int)count, off[0], off[1], off[2]);
     sup_instance_destroy(instance);
     sup_crowd_destroy(crowd);
     free(cpu), free(gpu);

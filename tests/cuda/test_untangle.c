@@ -22,10 +22,10 @@ typedef struct stage {
     size_t n;
 } stage;
 
-static void send_orders(const stage *s)
+static void send_commands(const stage *s)
 {
     const sup_crowd *c = s->crowd;
-    CHECK_EQ(sup_cuda_copy(c->device_orders, c->orders, (size_t)c->count * sizeof *c->orders), 0);
+    CHECK_EQ(sup_cuda_copy(c->device_commands, c->commands, (size_t)c->count * sizeof *c->commands), 0);
 }
 
 static stage open_stage(const char *scene, double resolution, const char *settings, int32_t count)
@@ -41,7 +41,7 @@ static stage open_stage(const char *scene, double resolution, const char *settin
     CHECK_OK(sup_crowd_create(s.device, s.a.model, &(sup_crowd_def){.instance_count = count}, &s.crowd, &error), error);
     CHECK_OK(sup_crowd_set(s.crowd, -1, "contact", 1.0, &error),
              error); /* after the reset, which would take long with contact */
-    send_orders(&s);
+    send_commands(&s);
     size_t scratch = sup_untangle_scratch(&s.view.untangle);
     s.n = 3 * (size_t)sup_model_vertex_count(s.a.model);
     s.near = calloc((size_t)s.view.untangle.coarse_count, 1);
@@ -65,7 +65,7 @@ static void close_stage(stage *s)
     free(s->skin), free(s->cpu), free(s->gpu);
 }
 
-/* The skin of a moment of a clip, without contact. */
+/* The skin at a time of a clip, without contact. */
 static void pose_stage(stage *s, const char *clip, double time)
 {
     actor_sample(&s->a, clip, time);
@@ -87,7 +87,7 @@ static void untangle_on_cpu(stage *s, float fraction, bool search)
     sup_untangle(&context, &s->view.untangle, &def, s->scratch, &(sup_skin_out){.positions = s->cpu});
 }
 
-/* A character's skin on the device. */
+/* The skin of a character on the device. */
 static void read_skin(const stage *s, int32_t character, float *skin)
 {
     const sup_gpu_out *out = &s->crowd->out;
@@ -95,7 +95,7 @@ static void read_skin(const stage *s, int32_t character, float *skin)
     CHECK_EQ(sup_cuda_copy(skin, from, s->n * sizeof(float)), 0);
 }
 
-/* The last character of the crowd; all have the same skin, and must get the same bits. */
+/* Result of the last character of the crowd; all have the same skin and must have the same bits. */
 static void untangle_on_device(stage *s, float fraction, bool search)
 {
     sup_crowd *c = s->crowd;
@@ -118,8 +118,8 @@ static void untangle_on_device(stage *s, float fraction, bool search)
     free(touched);
     sup_gpu_state state = c->state;
     state.touched = s->touched;
-    CHECK_EQ(sup_cuda_copy(c->device_keep, &fraction, sizeof fraction), 0);
-    CHECK_EQ(sup_gpu_untangle_step(&c->part, &state, &c->out, s->device->stream), 0);
+    CHECK_EQ(sup_cuda_copy(c->device_decay, &fraction, sizeof fraction), 0);
+    CHECK_EQ(sup_gpu_untangle_step(&c->untangle, &state, &c->out, s->device->stream), 0);
     CHECK_EQ(sup_cuda_wait(s->device->stream), 0);
     read_skin(s, s->count - 1, s->gpu);
     float *first = calloc(s->n, sizeof(float));
@@ -177,16 +177,16 @@ static void untangle_poses(const char *scene, double resolution, const char *set
     set_order(0);
     compare_untangled(&s, "asleep", 1.0f, false, true);
     CHECK_OK(sup_crowd_hide(s.crowd, -1, true, &error), error);
-    send_orders(&s);
+    send_commands(&s);
     untangle_on_device(&s, 0.9f, true);
     CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
     CHECK_OK(sup_crowd_hide(s.crowd, -1, false, &error), error);
     CHECK_OK(sup_crowd_set(s.crowd, -1, "untangle", 0.0, &error), error);
-    send_orders(&s);
+    send_commands(&s);
     untangle_on_device(&s, 0.9f, true);
     CHECK(memcmp(s.gpu, s.skin, s.n * sizeof(float)) == 0);
     CHECK_OK(sup_crowd_set(s.crowd, -1, "untangle", 1.0, &error), error);
-    send_orders(&s);
+    send_commands(&s);
     pose_stage(&s, clip, 1.1);
     memset(s.offset, 0, 3 * (size_t)s.view.untangle.vertex_count * sizeof(float));
     compare_untangled(&s, "visible again", 0.9f, true, true);

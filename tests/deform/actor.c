@@ -1,4 +1,4 @@
-/* actor.c - a built-in character on a method. */
+/* actor.c - an instance of a built-in character. See actor.h. */
 #include "deform/actor.h"
 #include "scene.h"
 

@@ -1,4 +1,4 @@
-/* actor.h - a built-in character on a method, from outside, for the tests of instances. */
+/* actor.h - an instance of a built-in character through the public API, for the tests of instances. */
 #ifndef SUP_TESTS_DEFORM_ACTOR_H
 #define SUP_TESTS_DEFORM_ACTOR_H
 
@@ -18,9 +18,9 @@ typedef struct actor {
 /* scene:`name` at `resolution`, "name=value name=value" set, in its rest pose. `context` NULL: defaults. */
 actor actor_open(const sup_context *context, const char *name, double resolution, const char *settings);
 void actor_close(actor *a);
-/* The pose of a clip at a time, clamped to it. */
+/* Samples a clip at a time, clamped to its range. */
 void actor_sample(actor *a, const char *clip, double time);
-/* Moves every node of the pose. */
+/* Transforms every node of the pose. */
 void actor_move(actor *a, sup_affine by);
 /* One frame; every position must be finite. */
 void actor_step(actor *a, double dt);
@@ -28,7 +28,7 @@ void actor_step(actor *a, double dt);
 double actor_farthest(const actor *a, const float *other);
 /* Longest edge of the skin over its rest length. */
 double actor_stretch(const actor *a);
-/* The skin's box in the bind pose. */
+/* Bounding box of the skin in the bind pose. */
 void actor_box(const actor *a, float lower[3], float upper[3]);
 
 #endif

@@ -1,13 +1,13 @@
-/* Colliders of an instance: skin stays out of what is in the way, is dragged along, comes back, and never bursts. */
+/* Colliders of an instance: skin stays outside, is dragged by friction, returns to rest, and stays bounded. */
 #include "deform/actor.h"
 
-/* Lowest height of the skin over the plane z = level, in sizes. */
+/* Minimum height of the skin above the plane z = level, in sizes. */
 static double lowest(const actor *a, double level)
 {
-    double least = INFINITY;
+    double minimum = INFINITY;
     for (int32_t v = 0; v < a->character->vertex_count; v++)
-        least = fmin(least, (double)a->positions[3 * v + 2] - level);
-    return least / (double)a->rig->size;
+        minimum = fmin(minimum, (double)a->positions[3 * v + 2] - level);
+    return minimum / (double)a->rig->size;
 }
 
 static void set(actor *a, const sup_collider *colliders, int32_t count)
@@ -22,8 +22,8 @@ static void run(actor *a, int frames)
         actor_step(a, 1.0 / 60.0);
 }
 
-/* The arm lies on a table that is a tenth of the hand's thickness too high: the flesh gives way, stays above the table
- * and is still; without the table it is as it was. */
+/* The arm lies on a table that overlaps the hand by a tenth of its thickness: the tissue is compressed, stays above the
+ * table and comes to rest; without the table it returns to the rest shape. */
 TEST(skin_stays_above_a_table_and_returns)
 {
     actor a = actor_open(NULL, "arm", 0.5, "");
@@ -45,7 +45,7 @@ TEST(skin_stays_above_a_table_and_returns)
     actor_close(&a);
 }
 
-/* A mesh in the shape of the table's upper edge does what the plane does. */
+/* A box whose top is the table collides like the plane. */
 TEST(a_box_collides_like_a_plane)
 {
     actor a = actor_open(NULL, "arm", 0.5, "");
@@ -61,13 +61,13 @@ TEST(a_box_collides_like_a_plane)
     }
     sup_collider box = sup_collider_mesh(corners, 8, triangles, 12);
     set(&a, &box, 1);
-    memset(corners, 0, sizeof corners); /* it was copied */
+    memset(corners, 0, sizeof corners); /* the collider has a copy */
     run(&a, 60);
     CHECK_MSG(lowest(&a, (double)level) > 0.0, "lowest %g", lowest(&a, (double)level));
     actor_close(&a);
 }
 
-/* Mean place of the skin below `level`, along x. */
+/* Mean x of the skin that is below `level` at rest. */
 static double mean_below(const actor *a, double level)
 {
     double sum = 0.0, count = 0.0;
@@ -79,7 +79,7 @@ static double mean_below(const actor *a, double level)
     return sum / count;
 }
 
-/* A table that slides under the arm takes the skin along, the more the rougher it is. */
+/* A table that slides under the arm drags the skin if it has friction. */
 TEST(friction_drags_the_skin_along)
 {
     double moved[2];
@@ -93,10 +93,10 @@ TEST(friction_drags_the_skin_along)
         set(&a, &table, 1);
         run(&a, 30);
         double before = mean_below(&a, (double)level);
-        sup_mat34 place = sup_mat34_identity();
+        sup_mat34 transform = sup_mat34_identity();
         for (int i = 1; i <= 12; i++) {
-            place.m[3] = 0.001f * (float)i;
-            CHECK_EQ(sup_instance_move_collider(a.instance, 0, place), SUP_OK);
+            transform.m[3] = 0.001f * (float)i;
+            CHECK_EQ(sup_instance_move_collider(a.instance, 0, transform), SUP_OK);
             run(&a, 1);
         }
         moved[rough] = mean_below(&a, (double)level) - before;
@@ -105,7 +105,8 @@ TEST(friction_drags_the_skin_along)
     CHECK_MSG(fabs(moved[0]) < 0.001 && moved[1] > 0.003, "smooth %g, rough %g", moved[0], moved[1]);
 }
 
-/* A sphere that swallows the whole body, or half of it: no burst, no pulled skin, and back at rest when it is gone. */
+/* A sphere that contains the whole body, or half of it: displacements stay bounded, and the skin returns to rest when
+ * the sphere is removed. */
 TEST(a_body_inside_a_collider_stays_bounded)
 {
     for (int whole = 0; whole < 2; whole++) {

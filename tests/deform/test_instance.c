@@ -1,4 +1,4 @@
-/* Instances: what they refuse, what they leave alone, threads, strides, memory. */
+/* Instances: invalid calls, strides and missing outputs, threads, memory, live parameters. */
 #include "methods/skin_fixture.h"
 #include "test.h"
 
@@ -53,7 +53,7 @@ TEST(the_result_has_the_same_bits_for_any_number_of_threads)
     }
 }
 
-/* Every combination of outputs, packed and strided, writes its own bytes and no others. */
+/* Every combination of outputs, packed and strided, writes only its own bytes. */
 TEST(strides_and_missing_outputs)
 {
     enum { COUNT = 777, STRIDE = 44 };

@@ -1,4 +1,4 @@
-/* Maps that are painted while the character moves. */
+/* Maps that are painted while the character is animated. */
 #include "bind/model.h"
 #include "supple/supple.h"
 #include "test.h"
@@ -7,7 +7,7 @@
 
 enum { MAPS = 2, FRAMES = 12 };
 
-/* The live maps of a method, and a setting that makes it small. */
+/* Live maps of a method, and a parameter that makes its model small. */
 typedef struct live_case {
     const char *method, *size_name, *size, *map[MAPS]; /* NULL: no more */
     float value[MAPS];
@@ -144,14 +144,14 @@ static void check_live_paint(const live_case *c)
     CHECK_OK(sup_instance_create(&context, s.plain, NULL, &live, &error), error);
     CHECK_OK(sup_instance_create(NULL, s.plain, NULL, &other, &error), error);
     int before = allocations;
-    /* Paint that is taken back before the next step leaves nothing: it does not push the flesh. */
+    /* Paint that is reverted before the next step has no effect: it adds no momentum. */
     play(&s, live, 0, 8, 0);
     paint(&s, live, false);
     paint(&s, live, true);
     play(&s, live, 8, FRAMES, 0);
     play(&s, other, 0, FRAMES, 1);
     CHECK_MSG(apart(&s) < 1e-5, "the maps of %s push by %g", c->method, apart(&s));
-    /* Live paint is paint at bind, and stays over a reset. */
+    /* Live paint has the same effect as paint at bind, and persists over a reset. */
     paint(&s, live, false);
     to_rest(&s, live);
     play(&s, live, 0, FRAMES, 0);
@@ -160,7 +160,7 @@ static void check_live_paint(const live_case *c)
     CHECK_OK(sup_instance_create(NULL, s.bound, NULL, &other, &error), error);
     to_rest(&s, other);
     play(&s, other, 0, FRAMES, 1);
-    CHECK_MSG(apart(&s) == 0.0, "the maps of %s: %g from what was bound", c->method, apart(&s));
+    CHECK_MSG(apart(&s) == 0.0, "the maps of %s: %g from paint at bind", c->method, apart(&s));
     CHECK_EQ(allocations, before);
     sup_instance_destroy(live);
     sup_instance_destroy(other);
@@ -173,7 +173,7 @@ TEST(live_paint_matches_paint_at_bind_and_adds_no_momentum)
     check_live_paint(&projective_case);
 }
 
-/* A model from a file whose paint would be looked up anywhere. */
+/* A model file whose paint has indices out of range is refused. */
 static void refuse_damage(const sup_model *model, const char *array, int64_t at, int32_t value)
 {
     sup_bytes bytes = sup_model_bytes(model);
@@ -207,7 +207,7 @@ TEST(live_paint_wakes_a_sleeping_instance)
     CHECK_OK(sup_instance_paint(instance, "soft", s.values[0], &error), error);
     for (int i = 0; i < 10; i++)
         CHECK_EQ(sup_instance_step(instance, s.pose, 1.0f / 30.0f, &out), SUP_OK);
-    CHECK_MSG(apart(&s) > 1e-4, "softer flesh sags by %g", apart(&s));
+    CHECK_MSG(apart(&s) > 1e-4, "softer tissue sags by %g", apart(&s));
     refuse_damage(s.plain, "position.paintvertex", 0, s.rig->vertex_count);
     refuse_damage(s.plain, "position.paintvertex", 1, -1);
     sup_instance_destroy(instance);

@@ -1,4 +1,4 @@
-/* What an instance remembers, as bytes: every method goes on from them as if nothing had happened. */
+/* Saved states: every method continues from a restored state with the same bits. */
 #include "deform/actor.h"
 #include "scene.h"
 
@@ -13,7 +13,7 @@ static void run(sup_instance *instance, actor *a, int first, float *positions)
     }
 }
 
-/* A character of each method; small, and different numbers of threads on both sides. */
+/* A small character bound by the method. */
 static actor open_method(const sup_method *method)
 {
     actor a = {0};
@@ -60,7 +60,7 @@ TEST(a_saved_state_continues_in_another_instance_on_threads)
         actor a = open_method(method);
         size_t size = sup_instance_state_size(a.instance), floats = 3 * (size_t)a.character->vertex_count;
         unsigned char *bytes = malloc(size + 1), *again = malloc(size);
-        float *there = malloc(floats * sizeof *there);
+        float *expected = malloc(floats * sizeof *expected);
         run(a.instance, &a, 0, a.positions);
         CHECK_EQ(sup_instance_state_save(a.instance, bytes + 1, size), SUP_OK); /* at any address */
         sup_instance *other = NULL;
@@ -68,19 +68,22 @@ TEST(a_saved_state_continues_in_another_instance_on_threads)
         CHECK_EQ(sup_instance_state_size(other), size);
         CHECK_OK(sup_instance_state_restore(other, bytes + 1, size, &error), error);
         CHECK_EQ(sup_instance_state_save(other, again, size), SUP_OK);
-        CHECK_MSG(memcmp(bytes + 1, again, size) == 0, "%s: what is restored is not what was saved", method->name);
+        CHECK_MSG(memcmp(bytes + 1, again, size) == 0, "%s: the restored state differs from the saved one",
+                  method->name);
         check_refused(other, bytes + 1, size);
         run(a.instance, &a, FRAMES, a.positions);
-        run(other, &a, FRAMES, there);
-        CHECK_MSG(memcmp(a.positions, there, floats * sizeof *there) == 0, "%s goes on elsewhere", method->name);
+        run(other, &a, FRAMES, expected);
+        CHECK_MSG(memcmp(a.positions, expected, floats * sizeof *expected) == 0,
+                  "%s: the other instance continues differently", method->name);
         CHECK_OK(sup_instance_state_restore(a.instance, bytes + 1, size, &error), error); /* back in its own instance */
         run(a.instance, &a, FRAMES, a.positions);
-        CHECK_MSG(memcmp(a.positions, there, floats * sizeof *there) == 0, "%s does not go back", method->name);
+        CHECK_MSG(memcmp(a.positions, expected, floats * sizeof *expected) == 0,
+                  "%s: the restored instance continues differently", method->name);
         sup_instance_destroy(other);
         actor_close(&a);
         free(bytes);
         free(again);
-        free(there);
+        free(expected);
     }
     sup_thread_pool_destroy(pool);
 }

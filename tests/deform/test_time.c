@@ -1,8 +1,8 @@
-/* Time and place: the same motion at any frame rate, pauses, jumps, noise, and worlds far from the origin. */
+/* Time and position: frame rates, pauses, teleports, noise, and positions far from the origin. */
 #include "base/base.h"
 #include "deform/actor.h"
 
-static float *keep(const actor *a)
+static float *copy_positions(const actor *a)
 {
     float *copy = malloc((size_t)a->character->vertex_count * 12);
     memcpy(copy, a->positions, (size_t)a->character->vertex_count * 12);
@@ -35,7 +35,7 @@ TEST(the_same_motion_at_any_frame_rate)
                 actor_step(&a, 1.0 / rates[r]);
                 if (i * MOMENTS % rates[r] != 0) continue;
                 int moment = i * MOMENTS / rates[r] - 1;
-                if (r == 0) kept[moment] = keep(&a);
+                if (r == 0) kept[moment] = copy_positions(&a);
                 double off = actor_farthest(&a, kept[moment]);
                 CHECK_MSG(off <= (k < 2 ? bounds[r] : 8e-3), "%s %s at %d frames: %g at moment %d", scenes[k % 2],
                           contact[k / 2], rates[r], off, moment);
@@ -47,8 +47,8 @@ TEST(the_same_motion_at_any_frame_rate)
     }
 }
 
-/* Between two steps of the simulation the skin goes on with the skeleton: a body that flies and turns as a whole is
- * nowhere behind it. */
+/* Between two steps of the simulation the skin is extrapolated with the skeleton: under a fast rigid motion it does not
+ * lag behind. */
 TEST(skin_is_never_behind_the_skeleton)
 {
     actor a = actor_open(NULL, "arm", 0.25, "dynamic=off");
@@ -76,13 +76,13 @@ TEST(zero_time_changes_nothing_and_long_pauses_are_caught_up)
         actor_sample(&a, "bend", i / 30.0);
         actor_step(&a, 1.0 / 30.0);
     }
-    float *before = keep(&a);
+    float *before = copy_positions(&a);
     for (int i = 0; i < 5; i++)
         actor_step(&a, 0.0);
     CHECK(memcmp(before, a.positions, (size_t)a.character->vertex_count * 12) == 0);
     actor_sample(&a, "bend", 1.5);
-    actor_step(&a, 10.0); /* a pause: half a second is simulated, the motion is over by then */
-    float *after = keep(&a);
+    actor_step(&a, 10.0); /* a pause: only half a second is simulated; the motion has ended by then */
+    float *after = copy_positions(&a);
     for (int i = 0; i < 120; i++)
         actor_step(&a, 1.0 / 30.0);
     CHECK_NEAR(actor_farthest(&a, after), 0.0, 0.02);
@@ -92,19 +92,19 @@ TEST(zero_time_changes_nothing_and_long_pauses_are_caught_up)
     actor_close(&a);
 }
 
-/* A jump of the whole skeleton is a new start; one arm that jumps is not, and does not burst. */
+/* A teleport of the whole skeleton resets the tissue; one limb that jumps does not, and its stretch stays bounded. */
 TEST(teleports_reset_the_tissue)
 {
     actor a = actor_open(NULL, "arm", 0.25, "");
     sup_affine away = sup_affine_identity();
     away.m[3] = 30.0 * (double)a.rig->size;
     start(&a, "bend");
-    for (int round = 0; round < 4; round++) {
+    for (int frame = 0; frame < 4; frame++) {
         actor_sample(&a, "bend", 0.0);
-        if (round % 2 == 1) actor_move(&a, away);
+        if (frame % 2 == 1) actor_move(&a, away);
         actor_step(&a, 1.0 / 30.0);
         for (int32_t v = 0; v < a.character->vertex_count; v++)
-            if (round % 2 == 1) a.positions[3 * v] -= (float)away.m[3];
+            if (frame % 2 == 1) a.positions[3 * v] -= (float)away.m[3];
         CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, 1e-4);
     }
     actor_sample(&a, "bend", 1.2); /* the elbow, bent in one frame */
@@ -115,7 +115,7 @@ TEST(teleports_reset_the_tissue)
     actor_close(&a);
 }
 
-/* Joints that tremble by a thousandth of the size: the skin trembles no more than four times as much. */
+/* Random noise of a thousandth of the size on the joints moves the skin at most four times as much. */
 TEST(noise_is_not_amplified)
 {
     actor a = actor_open(NULL, "arm", 0.25, "");
@@ -133,10 +133,10 @@ TEST(noise_is_not_amplified)
     actor_close(&a);
 }
 
-/* The same motion far away is the same, as well as floats can say it there: both the pose that comes in and the skin
- * that goes out are rounded to `step`, and bones of two joints turn with that. A walk out there changes the
- * simulation's origin without a trace. With contact that rounding decides which pairs touch, so that single vertices
- * may go further: up to `loose`, in sizes. */
+/* A motion far from the origin matches the same motion near it, up to float precision: the pose and the output skin are
+ * rounded to `step`, and bones between two joints rotate by that error. The walk crosses the distance at which the
+ * simulation changes its origin, which must have no effect. With contact the rounding decides which pairs occur, so
+ * single vertices may differ by up to `loose`, in sizes. */
 static void walk_far_away(const char *settings, double loose)
 {
     for (double far = 1e2; far < 2e3; far *= 10.0) {
@@ -151,7 +151,7 @@ static void walk_far_away(const char *settings, double loose)
         actor_move(&b, away);
         CHECK_EQ(sup_instance_reset(b.instance, b.pose), SUP_OK);
         for (int i = 1; i <= 16; i++) {
-            away.m[3] += 0.12 * i * size; /* soon past the reach of the first origin */
+            away.m[3] += 0.12 * i * size; /* soon beyond the range of the first origin */
             sup_affine near = sup_affine_identity();
             near.m[3] = away.m[3] - far * size;
             actor_sample(&a, "bend", i / 60.0);

@@ -1,4 +1,4 @@
-/* actor.h - a character that moves, skinned by `projective` through the public API: what a user has. */
+/* actor.h - an animated character, skinned by `projective` through the public API. */
 #ifndef SUP_TESTS_PROJECTIVE_ACTOR_H
 #define SUP_TESTS_PROJECTIVE_ACTOR_H
 
@@ -17,17 +17,17 @@ typedef struct actor {
 } actor;
 
 sup_character *actor_scene(const char *name, double resolution);
-/* Settings as "name=value name=value". Takes the character over. */
+/* Settings as "name=value name=value". Takes ownership of the character. */
 actor actor_open(sup_character *character, const char *settings, int32_t threads);
-/* The same with maps that `paint` changes, in the order of the method's table. */
+/* The same with maps that `paint` sets, in the order of the method's table. */
 typedef void actor_paint_fn(void *user, const sup_rig *rig, float *const *maps);
 actor actor_open_painted(sup_character *character, const char *settings, int32_t threads, actor_paint_fn *paint,
                          void *user);
 void actor_close(actor *a);
-/* One frame; its numbers must be finite. */
+/* One frame; the positions must be finite. */
 void actor_step(actor *a, double dt);
 void actor_sample(actor *a, const char *clip, double time);
-/* The farthest vertex from `other`, in sizes of the character. */
+/* Largest distance of a vertex to `other` [vertex_count*3], in sizes of the character. */
 double actor_farthest(const actor *a, const float *other);
 
 #endif

@@ -16,13 +16,13 @@ typedef struct fixture {
 
 /* Character and rig only; a path of an asset, or "scene:NAME". */
 fixture fixture_rig(const char *name, double resolution);
-/* The same with its tissue; must be possible. */
+/* The same with its tissue; fails the test on an error. */
 fixture fixture_tissue(const char *name, double resolution, const sup_tissue_def *def);
-/* Tissue for a rig that is there; the result of sup_tissue_create. */
+/* Tissue of f->rig; the result of sup_tissue_create. */
 sup_result fixture_make(fixture *f, const sup_tissue_def *def, sup_error *error);
 void fixture_destroy(fixture *f);
 
-/* A tube along x from 0 to `length`, closed at both ends, with joints of your own. Each vertex belongs to the listed
+/* A tube along x from 0 to `length`, closed at both ends, with the given joints. Each vertex belongs to the listed
  * joint (uses[j] true) whose x is the largest one not above its own, or to the first. */
 typedef struct tube_joint {
     const char *name;

@@ -1,19 +1,19 @@
-/* test_anchors.c - bases that hang on the skeleton, in poses. */
+/* test_anchors.c - positions of bases that are attached to the skeleton, in poses. */
 #include "tissue/anchors.h"
 #include "bind/model.h"
 #include "math/affine.h"
 #include "projective/fixture.h"
 
-typedef struct hung {
+typedef struct attached {
     fixture f;
     sup_model *model;
     sup_anchors view;
     void *state;
     float *out;
     sup_mat34 *joints;
-} hung;
+} attached;
 
-/* A method that binds nothing but the anchors of this tissue. */
+/* A method that binds only the anchors of this tissue. */
 static struct {
     const fixture *f;
     const sup_anchors_def *def;
@@ -32,9 +32,9 @@ static sup_result no_step(const sup_step_input *input, void *state, const sup_sk
 
 static const sup_method only_anchors = {.name = "only_anchors", .summary = "", .bind = bind_anchors, .step = no_step};
 
-static hung hang(fixture f, const sup_anchors_def *def)
+static attached attach(fixture f, const sup_anchors_def *def)
 {
-    hung h = {.f = f};
+    attached h = {.f = f};
     sup_error error = {0};
     bound.f = &h.f;
     bound.def = def;
@@ -48,7 +48,7 @@ static hung hang(fixture f, const sup_anchors_def *def)
     return h;
 }
 
-static void unhang(hung *h)
+static void detach(attached *h)
 {
     sup_model_destroy(h->model);
     fixture_destroy(&h->f);
@@ -57,7 +57,7 @@ static void unhang(hung *h)
     free(h->joints);
 }
 
-static void evaluate(hung *h)
+static void evaluate(attached *h)
 {
     sup_context context = sup_context_resolve(NULL);
     sup_anchors_evaluate(&context, &h->view, h->joints, h->state, h->out);
@@ -65,17 +65,17 @@ static void evaluate(hung *h)
         CHECK(isfinite(h->out[i]));
 }
 
-static sup_vec3d anchor(const hung *h, int32_t i)
+static sup_vec3d anchor(const attached *h, int32_t i)
 {
     return sup_v3_load(h->out + 4 * (size_t)i);
 }
 
-static sup_vec3d rest(const hung *h, int32_t i)
+static sup_vec3d rest(const attached *h, int32_t i)
 {
     return sup_tissue_point(h->f.tissue->base, h->view.anchor_vertex[i]);
 }
 
-/* Everything below a joint, and the joint, turned about it. */
+/* Rotation about a point. */
 static sup_affine turn_about(sup_vec3d centre, sup_vec3d axis, double angle)
 {
     sup_affine r = sup_affine_from_trs(sup_v3(0, 0, 0), sup_quatd_from_axis_angle(axis, angle), sup_v3(1, 1, 1));
@@ -85,7 +85,7 @@ static sup_affine turn_about(sup_vec3d centre, sup_vec3d axis, double angle)
     return sup_affine_multiply(to, sup_affine_multiply(r, from));
 }
 
-static void move_limb(hung *h, int32_t joint, sup_affine by)
+static void move_limb(attached *h, int32_t joint, sup_affine by)
 {
     const sup_rig *rig = h->f.rig;
     for (int32_t j = 0; j < rig->joint_count; j++) {
@@ -113,18 +113,18 @@ TEST(the_rest_pose_is_exact)
 {
     const char *const names[] = {"scene:human", "scene:elephant", "scene:hand"};
     for (int n = 0; n < SUP_COUNT(names); n++) {
-        hung h = hang(fixture_tissue(names[n], 0.5, NULL), NULL);
+        attached h = attach(fixture_tissue(names[n], 0.5, NULL), NULL);
         CHECK(h.view.slide_count > h.view.anchor_count / 20);
         evaluate(&h);
         for (int32_t i = 0; i < h.view.anchor_count; i++)
             CHECK_NEAR(sup_v3_distance(anchor(&h, i), rest(&h, i)), 0.0, 3e-7 * (double)h.f.rig->size);
-        unhang(&h);
+        detach(&h);
     }
 }
 
 TEST(sliding_weights_are_a_mean_of_ring_points)
 {
-    hung h = hang(fixture_tissue("scene:human", 0.5, NULL), NULL);
+    attached h = attach(fixture_tissue("scene:human", 0.5, NULL), NULL);
     for (int32_t i = 0; i < h.view.slide_count; i++) {
         const float *w = h.view.slide_value + 8 * (size_t)i;
         double sum = 0.0;
@@ -133,15 +133,15 @@ TEST(sliding_weights_are_a_mean_of_ring_points)
             sum += (double)w[k];
         }
         CHECK_NEAR(sum, 1.0, 1e-6);
-        /* The rings come near without help: what is left over is small. */
+        /* The remaining offset from the mean of the ring points is small. */
         CHECK(sup_v3_length(sup_v3_load(w + 4)) < 2.0 * (double)w[7]);
     }
-    unhang(&h);
+    detach(&h);
 }
 
 TEST(a_rigid_motion_of_everything_moves_the_anchors_rigidly)
 {
-    hung h = hang(fixture_tissue("scene:human", 0.4, NULL), NULL);
+    attached h = attach(fixture_tissue("scene:human", 0.4, NULL), NULL);
     sup_affine motion = turn_about(sup_v3(0.3, 1, -0.2), sup_v3(1, 2, -0.5), 2.5);
     motion.m[3] += 0.7;
     for (int32_t j = 0; j < h.f.rig->joint_count; j++)
@@ -150,14 +150,14 @@ TEST(a_rigid_motion_of_everything_moves_the_anchors_rigidly)
     for (int32_t i = 0; i < h.view.anchor_count; i++)
         CHECK_NEAR(sup_v3_distance(anchor(&h, i), sup_affine_point(motion, rest(&h, i))), 0.0,
                    2e-6 * (double)h.f.rig->size);
-    unhang(&h);
+    detach(&h);
 }
 
-/* With `whole`, spheres by all, too. */
+/* `whole`: spheres also rotate by the full angle. */
 static void check_turns(bool whole)
 {
     sup_anchors_def stick = {.stick = true, .whole = whole};
-    hung h = hang(tube(), &stick);
+    attached h = attach(tube(), &stick);
     sup_vec3d centre = sup_v3(6, 0, 0);
     CHECK_EQ(h.view.slide_count, 0);
     for (int k = 1; k <= 5; k++) {
@@ -179,7 +179,7 @@ static void check_turns(bool whole)
         }
         CHECK(on_sphere > 50);
     }
-    unhang(&h);
+    detach(&h);
 }
 
 TEST(spheres_rotate_by_half_and_bones_fully)
@@ -188,8 +188,8 @@ TEST(spheres_rotate_by_half_and_bones_fully)
     check_turns(true);
 }
 
-/* Mean of posed over rest length of edges on the sphere that lead along the limb, on the side y * side > 0. */
-static double stretch_on_sphere(const hung *h, double side)
+/* Mean of posed over rest length of edges on the sphere along the limb, on the side y * side > 0. */
+static double stretch_on_sphere(const attached *h, double side)
 {
     const sup_tissue *t = h->f.tissue;
     int32_t *index = malloc((size_t)t->skin_count * sizeof *index), count = 0;
@@ -213,9 +213,9 @@ static double stretch_on_sphere(const hung *h, double side)
 
 TEST(sliding_bases_stay_on_the_skeleton_and_stretch_and_compress)
 {
-    hung sliding = hang(tube(), NULL);
+    attached sliding = attach(tube(), NULL);
     sup_anchors_def stick = {.stick = true};
-    hung sticking = hang(tube(), &stick);
+    attached sticking = attach(tube(), &stick);
     CHECK(sliding.view.slide_count > 150);
     sup_affine bend = turn_about(sup_v3(6, 0, 0), sup_v3(0, 0, 1), 2.0);
     move_limb(&sliding, 1, bend);
@@ -245,15 +245,15 @@ TEST(sliding_bases_stay_on_the_skeleton_and_stretch_and_compress)
     double outer = stretch_on_sphere(&sliding, -1.0), inner = stretch_on_sphere(&sliding, 1.0);
     CHECK_MSG(outer > 1.05 && inner < 0.95, "outside %g, inside %g", outer, inner);
     CHECK_NEAR(stretch_on_sphere(&sticking, -1.0), 1.0, 1e-5);
-    unhang(&sliding);
-    unhang(&sticking);
+    detach(&sliding);
+    detach(&sticking);
 }
 
 TEST(bones_stretch_between_their_joints)
 {
-    hung h = hang(tube(), NULL);
+    attached h = attach(tube(), NULL);
     sup_affine push = sup_affine_identity();
-    push.m[3] = 2.5; /* b and c go on by half of the first bone */
+    push.m[3] = 2.5; /* b and c move by half of the length of the first bone */
     move_limb(&h, 1, push);
     evaluate(&h);
     const float *ends = sup_anchors_segment_ends(&h.view, h.state);
@@ -268,14 +268,14 @@ TEST(bones_stretch_between_their_joints)
             CHECK_NEAR(hypot(p.y, p.z), hypot(q.y, q.z), 1e-5);
         }
     }
-    unhang(&h);
+    detach(&h);
 }
 
 TEST(twisting_bones_distribute_the_twist)
 {
     bool twisting[3] = {true, false, false};
     sup_anchors_def def = {.twisting_joints = twisting};
-    hung h = hang(tube(), &def);
+    attached h = attach(tube(), &def);
     CHECK(h.view.twist_count > 200);
     double angle = 1.2;
     move_limb(&h, 1, turn_about(sup_v3(6, 0, 0), sup_v3(1, 0, 0), angle));
@@ -283,25 +283,25 @@ TEST(twisting_bones_distribute_the_twist)
     for (int32_t i = 0; i < h.view.anchor_count; i++) {
         int32_t v = h.view.anchor_vertex[i];
         sup_vec3d q = rest(&h, i);
-        double share = fmin(fmax((q.x - 1.0) / 5.0, 0.0), 1.0);
+        double fraction = fmin(fmax((q.x - 1.0) / 5.0, 0.0), 1.0);
         if (h.f.tissue->base_class[v] == SUP_BASE_BONE && h.f.tissue->base_owner[v] == 0)
-            CHECK_NEAR(
-                sup_v3_distance(
-                    anchor(&h, i),
-                    sup_affine_point(turn_about(q, sup_v3(1, 0, 0), 0), /* about the axis: */
-                                     sup_affine_point(turn_about(sup_v3(0, 0, 0), sup_v3(1, 0, 0), share * angle), q))),
-                0.0, 1e-5);
-        if (h.f.tissue->base_class[v] == SUP_BASE_SPHERE) /* its two sides agree there: all of it */
+            CHECK_NEAR(sup_v3_distance(
+                           anchor(&h, i),
+                           sup_affine_point(
+                               turn_about(q, sup_v3(1, 0, 0), 0), /* about the axis */
+                               sup_affine_point(turn_about(sup_v3(0, 0, 0), sup_v3(1, 0, 0), fraction * angle), q))),
+                       0.0, 1e-5);
+        if (h.f.tissue->base_class[v] == SUP_BASE_SPHERE) /* both sides have the full angle there */
             CHECK_NEAR(sup_v3_distance(anchor(&h, i),
                                        sup_affine_point(turn_about(sup_v3(6, 0, 0), sup_v3(1, 0, 0), angle), q)),
                        0.0, 1e-5);
     }
-    unhang(&h);
+    detach(&h);
 }
 
 TEST(scaled_characters_scale_and_degenerate_matrices_stay_finite)
 {
-    hung h = hang(fixture_tissue("scene:hand", 0.3, NULL), NULL);
+    attached h = attach(fixture_tissue("scene:hand", 0.3, NULL), NULL);
     double size = (double)h.f.rig->size;
     for (int32_t j = 0; j < h.f.rig->joint_count; j++)
         for (int k = 0; k < 3; k++)
@@ -321,16 +321,16 @@ TEST(scaled_characters_scale_and_degenerate_matrices_stay_finite)
         if (kind % 4 == 2) one->m[kind % 12] = kind % 8 == 2 ? NAN : INFINITY;
         if (kind % 4 == 3) one->m[kind % 12] = (kind % 8 == 3 ? -1.0f : 1.0f) * 1e35f;
         evaluate(&h);
-        for (int32_t i = 0; kind % 4 < 2 && i < h.view.anchor_count; i++) /* within reach of where the joints are */
+        for (int32_t i = 0; kind % 4 < 2 && i < h.view.anchor_count; i++) /* near the joints */
             CHECK(sup_v3_length(anchor(&h, i)) < 100.0);
     }
-    unhang(&h);
+    detach(&h);
 }
 
 TEST(spheres_with_several_children_use_the_mean_rotation)
 {
     sup_anchors_def stick = {.stick = true};
-    hung h = hang(fixture_tissue("scene:tbone", 0.5, NULL), &stick);
+    attached h = attach(fixture_tissue("scene:tbone", 0.5, NULL), &stick);
     const sup_volumetric_skeleton *s = h.f.skeleton;
     int32_t branch = -1;
     for (int32_t k = 0; k < s->sphere_count; k++)
@@ -348,7 +348,7 @@ TEST(spheres_with_several_children_use_the_mean_rotation)
         seen++;
     }
     CHECK(seen > 5);
-    unhang(&h);
+    detach(&h);
 }
 
 static void *array_of(const sup_model *model, const char *name, sup_array_type type)
@@ -361,7 +361,7 @@ static void *array_of(const sup_model *model, const char *name, sup_array_type t
 
 TEST(damaged_anchors_are_refused)
 {
-    hung h = hang(fixture_tissue("scene:hand", 0.2, NULL), NULL);
+    attached h = attach(fixture_tissue("scene:hand", 0.2, NULL), NULL);
     static const struct {
         const char *name;
         int at, value;
@@ -392,5 +392,5 @@ TEST(damaged_anchors_are_refused)
     }
     sup_anchors view;
     CHECK_EQ(sup_anchors_open(h.model, "other", &view, NULL), SUP_ERROR_FORMAT);
-    unhang(&h);
+    detach(&h);
 }

@@ -1,7 +1,7 @@
 /* test_feet.c - foot points on the bone lines. */
 #include "projective/fixture.h"
 
-/* Shortest ways by trying all, between the nodes. */
+/* Shortest paths between all nodes (R. W. Floyd, 1962). */
 static double *slow_distances(const sup_volumetric_skeleton *s)
 {
     size_t n = (size_t)s->node_count;
@@ -39,19 +39,19 @@ TEST(path_lengths_along_the_bones_match_brute_force)
     }
 }
 
-typedef struct feet_case {
+typedef struct foot_case {
     fixture f;
     sup_tissue_skin skin;
     float *positions;
     sup_adjacency adjacency;
     sup_skeleton_tree tree;
     int32_t *first, *neighbours; /* edges of the skin */
-    sup_foot_point *before;      /* nearest, by sight: no influences */
-} feet_case;
+    sup_foot_point *before;      /* nearest visible ones, without influences */
+} foot_case;
 
-static feet_case open_case(const char *name, double resolution)
+static foot_case open_case(const char *name, double resolution)
 {
-    feet_case c = {.f = fixture_tissue(name, resolution, NULL)};
+    foot_case c = {.f = fixture_tissue(name, resolution, NULL)};
     const sup_tissue *t = c.f.tissue;
     sup_allocator allocator = sup_context_resolve(NULL).allocator;
     sup_error error;
@@ -76,7 +76,7 @@ static feet_case open_case(const char *name, double resolution)
     return c;
 }
 
-static void close_case(feet_case *c)
+static void close_case(foot_case *c)
 {
     sup_adjacency_destroy(&c->adjacency);
     sup_skeleton_tree_destroy(&c->tree);
@@ -95,9 +95,9 @@ static bool is_pinned(const sup_volumetric_skeleton *s, sup_foot_point foot)
            (p->sphere_to < 0 && (1.0 - foot.parameter) * length <= p->radius);
 }
 
-/* What smoothing makes small around one vertex, as the head of foot_points.c has it, with distances of the slow
- * kind. */
-static double energy_at(const feet_case *c, const sup_foot_point *feet, int32_t v, sup_foot_point at, double smoothing)
+/* The energy of smoothing at one vertex (file head of foot_points.c). */
+static double energy_at(const foot_case *c, const sup_foot_point *foot_points, int32_t v, sup_foot_point at,
+                        double smoothing)
 {
     const int32_t *first = c->first, *neighbours = c->neighbours;
     int32_t count = 0;
@@ -105,7 +105,7 @@ static double energy_at(const feet_case *c, const sup_foot_point *feet, int32_t 
     double sum = 0.0, energy = 0.0;
     for (int32_t k = first[v]; k < first[v + 1]; k++, count++) {
         double w = 1.0 / sup_v3_distance(x, sup_v3_load(c->positions + 3 * (size_t)neighbours[k]));
-        double d = sup_skeleton_path_length(&c->tree, at, feet[neighbours[k]]);
+        double d = sup_skeleton_path_length(&c->tree, at, foot_points[neighbours[k]]);
         sum += w;
         energy += w * d * d;
     }
@@ -117,34 +117,36 @@ static double energy_at(const feet_case *c, const sup_foot_point *feet, int32_t 
 
 TEST(smoothed_foot_points_are_at_the_minimum)
 {
-    feet_case c = open_case("scene:tbone", 0.15);
-    sup_foot_point *feet = malloc((size_t)c.skin.vertex_count * sizeof *feet);
-    memcpy(feet, c.before, (size_t)c.skin.vertex_count * sizeof *feet);
+    foot_case c = open_case("scene:tbone", 0.15);
+    sup_foot_point *foot_points = malloc((size_t)c.skin.vertex_count * sizeof *foot_points);
+    memcpy(foot_points, c.before, (size_t)c.skin.vertex_count * sizeof *foot_points);
     sup_error error;
     sup_foot_points_report report;
-    CHECK_OK(sup_foot_points_smooth(NULL, &c.skin, &c.adjacency, c.f.skeleton, 1.5, feet, &report, &error), error);
+    CHECK_OK(sup_foot_points_smooth(NULL, &c.skin, &c.adjacency, c.f.skeleton, 1.5, foot_points, &report, &error),
+             error);
     CHECK(report.last_step <= 3e-6 && report.sweeps > 3);
     int32_t pinned = 0, changed = 0;
     for (int32_t v = 0; v < c.skin.vertex_count; v++) {
-        CHECK(feet[v].segment >= 0 && feet[v].segment < c.f.skeleton->segment_count);
-        CHECK(feet[v].parameter >= 0.0 && feet[v].parameter <= 1.0);
+        CHECK(foot_points[v].segment >= 0 && foot_points[v].segment < c.f.skeleton->segment_count);
+        CHECK(foot_points[v].parameter >= 0.0 && foot_points[v].parameter <= 1.0);
         if (is_pinned(c.f.skeleton, c.before[v])) {
-            CHECK(memcmp(&feet[v].parameter, &c.before[v].parameter, sizeof(double)) == 0);
-            CHECK_EQ(feet[v].segment, c.before[v].segment);
+            CHECK(memcmp(&foot_points[v].parameter, &c.before[v].parameter, sizeof(double)) == 0);
+            CHECK_EQ(foot_points[v].segment, c.before[v].segment);
             pinned++;
             continue;
         }
-        changed += feet[v].segment != c.before[v].segment;
-        double now = energy_at(&c, feet, v, feet[v], 1.5);
+        changed += foot_points[v].segment != c.before[v].segment;
+        double now = energy_at(&c, foot_points, v, foot_points[v], 1.5);
         for (int32_t p = 0; p < c.f.skeleton->segment_count; p++)
-            for (int k = 0; k <= 20; k++) { /* anywhere on the tree is worse, up to where the sweeps ended */
-                double other = energy_at(&c, feet, v, (sup_foot_point){p, k / 20.0}, 1.5);
+            for (int k = 0; k <= 20;
+                 k++) { /* no point of the tree has less energy, within the tolerance of the sweeps */
+                double other = energy_at(&c, foot_points, v, (sup_foot_point){p, k / 20.0}, 1.5);
                 CHECK_MSG(other >= now * (1.0 - 1e-3) - 1e-9, "vertex %d: %g against %g", v, other, now);
             }
     }
     CHECK_EQ(pinned, report.pinned);
     CHECK(pinned > 10 && changed > 0);
-    free(feet);
+    free(foot_points);
     close_case(&c);
 }
 
@@ -158,8 +160,8 @@ TEST(foot_points_along_a_straight_tube_keep_their_order)
         double ds =
             sup_foot_position(f.skeleton, t->foot_points[w]).x - sup_foot_position(f.skeleton, t->foot_points[v]).x;
         double edge = sup_v3_distance(sup_tissue_point(t->skin, v), sup_tissue_point(t->skin, w));
-        /* An edge across the tube may lean a little: its weights know nothing of the axis. */
-        if (dx > 0.25 * edge) CHECK_MSG(ds >= -1e-9, "%d to %d: skin %g, foot %g", v, w, dx, ds);
+        /* Edges across the tube are excluded: their weights do not depend on the axis. */
+        if (dx > 0.25 * edge) CHECK_MSG(ds >= -1e-9, "%d to %d: skin %g, foot point %g", v, w, dx, ds);
     }
     fixture_destroy(&f);
 }
@@ -181,10 +183,10 @@ TEST(foot_points_do_not_depend_on_the_density_of_the_mesh)
         }
         sup_vec3d a = sup_foot_position(f[0].skeleton, f[0].tissue->foot_points[v]);
         sup_vec3d b = sup_foot_position(f[1].skeleton, f[1].tissue->foot_points[nearest]);
-        sum += fmax(sup_v3_distance(a, b) - best, 0.0); /* the nearest vertex is not at the same place */
+        sum += fmax(sup_v3_distance(a, b) - best, 0.0); /* the nearest vertex is at another position */
         thickness += sup_v3_distance(x, a);
     }
-    CHECK_MSG(sum < 0.05 * thickness, "feet differ by %g of the thickness", sum / thickness);
+    CHECK_MSG(sum < 0.05 * thickness, "foot points differ by %g of the thickness", sum / thickness);
     fixture_destroy(&f[0]);
     fixture_destroy(&f[1]);
 }

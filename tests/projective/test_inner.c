@@ -1,4 +1,4 @@
-/* What is under the skin: flesh and volumetric bones as pictures show them, and painted radii. */
+/* Inner geometry for pictures: tetrahedra of the tissue and volumetric bones, and painted radii. */
 #include "actor.h"
 #include "methods/projective/projective.h"
 
@@ -22,8 +22,8 @@ static actor open_arm(painted_map paint)
     return actor_open_painted(character, "vertices=400", 1, paint_all, &paint);
 }
 
-/* Steps once in the rest pose moved by `shift`, and asks. */
-static sup_inner look(actor *a, float shift)
+/* Inner geometry in the rest pose, moved by `shift` along y. */
+static sup_inner query_inner(actor *a, float shift)
 {
     sup_inner inner = {0};
     sup_skin_out out = {.positions = a->positions};
@@ -44,7 +44,7 @@ static sup_inner look(actor *a, float shift)
     return inner;
 }
 
-static void forget(sup_inner *inner)
+static void free_inner(sup_inner *inner)
 {
     free(inner->points);
     free(inner->tets);
@@ -66,12 +66,12 @@ static double tet_volume(const sup_inner *inner, int32_t t)
 TEST(tissue_lies_between_skin_and_bones)
 {
     actor a = open_arm((painted_map){-1, 0.0f});
-    sup_inner here = look(&a, 0.0f), there = look(&a, 100.0f);
-    double flesh = 0.0, bones = 0.0;
+    sup_inner here = query_inner(&a, 0.0f), there = query_inner(&a, 100.0f);
+    double tissue = 0.0, bones = 0.0;
     for (int32_t i = 0; i < 4 * here.tet_count; i++)
         CHECK(here.tets[i] >= 0 && here.tets[i] < here.point_count && here.tets[i] == there.tets[i]);
     for (int32_t t = 0; t < here.tet_count; t++)
-        flesh += fabs(tet_volume(&here, t));
+        tissue += fabs(tet_volume(&here, t));
     for (int32_t i = 0; i < 3 * here.point_count; i++)
         CHECK_NEAR(there.points[i] - here.points[i], i % 3 == 1 ? 100.0 : 0.0, 1e-3);
     for (int32_t b = 0; b < here.bone_count; b++) {
@@ -84,7 +84,7 @@ TEST(tissue_lies_between_skin_and_bones)
             length += pow((double)bone[k] - (double)bone[3 + k], 2.0);
         bones += 3.14159265 * radius * radius * (sqrt(length) + 4.0 / 3.0 * radius);
     }
-    /* The skin is a closed tube of about this volume: flesh and bones fill it. */
+    /* Tissue and bones fill the volume that the skin encloses. */
     double whole = 0.0;
     const int32_t *t = a.rig->skin_triangles;
     const float *p = a.rig->skin_positions;
@@ -95,10 +95,10 @@ TEST(tissue_lies_between_skin_and_bones)
                   (double)u[2] * ((double)v[0] * (double)w[1] - (double)v[1] * (double)w[0])) /
                  6.0;
     }
-    CHECK_MSG(flesh + bones > 0.8 * whole && flesh + bones < 1.1 * whole, "flesh %g, bones %g of %g", flesh, bones,
+    CHECK_MSG(tissue + bones > 0.8 * whole && tissue + bones < 1.1 * whole, "tissue %g, bones %g of %g", tissue, bones,
               whole);
-    forget(&here);
-    forget(&there);
+    free_inner(&here);
+    free_inner(&there);
     actor_close(&a);
 }
 
@@ -110,7 +110,7 @@ TEST(painted_radii_scale_the_bones)
     actor actors[3];
     for (int k = 0; k < 3; k++) {
         actors[k] = open_arm(paints[k]);
-        found[k] = look(&actors[k], 0.0f);
+        found[k] = query_inner(&actors[k], 0.0f);
         CHECK_EQ(found[k].bone_count, found[0].bone_count);
     }
     int32_t smaller_spheres = 0, kept_segments = 0;
@@ -126,7 +126,7 @@ TEST(painted_radii_scale_the_bones)
     }
     CHECK(smaller_spheres > 0 && kept_segments > 0);
     for (int k = 0; k < 3; k++) {
-        forget(&found[k]);
+        free_inner(&found[k]);
         actor_close(&actors[k]);
     }
 }

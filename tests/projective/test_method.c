@@ -1,8 +1,8 @@
-/* Projective skinning as a method, from outside: what a user relies on. */
+/* Projective skinning as a method, through the public API. */
 #include "actor.h"
 #include "base/base.h"
 
-/* Checklist 1. */
+/* Checklist 1: the rest pose stays at rest. */
 TEST(rest_stays_at_rest)
 {
     actor a = actor_open(actor_scene("human", 0.25), "", 2);
@@ -12,7 +12,7 @@ TEST(rest_stays_at_rest)
     actor_close(&a);
 }
 
-/* Checklist 2: the whole character moved and turned is the rest shape moved and turned. */
+/* Checklist 2: a rigid motion of the skeleton moves the rest shape rigidly. */
 TEST(rigid_motion_moves_rigidly)
 {
     actor a = actor_open(actor_scene("arm", 0.5), "dynamic=off", 1);
@@ -37,7 +37,8 @@ TEST(rigid_motion_moves_rigidly)
     actor_close(&a);
 }
 
-/* The same motion shown at 30, 60 and 97 frames a second is at the same place at the end: flesh has its own clock. */
+/* The same motion at 30, 60 and 97 frames per second ends in the same shape: the timestep is independent of the frame
+ * rate. */
 TEST(tissue_motion_does_not_depend_on_the_frame_rate)
 {
     const double rates[] = {60.0, 30.0, 97.0};
@@ -93,7 +94,7 @@ TEST(teleports_and_pauses_are_handled)
     actor_close(&a);
 }
 
-/* Bends elbows and a knee by 120 degrees with a method and gives the largest stretch of an edge. */
+/* Bends elbows and a knee by 120 degrees with a method. Returns the largest stretch of an edge. */
 static double bent_stretch(const char *method)
 {
     actor a = actor_open(actor_scene("human", 0.25), "", 2);
@@ -127,7 +128,7 @@ static double bent_stretch(const char *method)
     return measure.stretch_max;
 }
 
-/* Flesh shares a bend among many edges: the most stretched one is stretched less than under linear blending. */
+/* Simulated tissue distributes a bend over many edges: the largest stretch is smaller than under linear blending. */
 TEST(bends_stretch_less_than_under_linear_blending)
 {
     double projective = bent_stretch("projective"), linear = bent_stretch("linear");
@@ -183,7 +184,7 @@ static actor bent_tube(double degrees, const char *settings)
     return a;
 }
 
-/* Area that the ring of skin around the joint at `height` encloses: where triangles cross that height at rest. */
+/* Area enclosed by the ring of skin that lies at `height` at rest, which is the height of the joint. */
 static double section(const actor *a, const float *positions, double height)
 {
     double sum[3] = {0, 0, 0};
@@ -195,7 +196,7 @@ static double section(const actor *a, const float *positions, double height)
                    q = 3 * (size_t)a->character->triangles[3 * t + (k + 1) % 3];
             double hp = (double)a->rig->positions[p + 1] - height, hq = (double)a->rig->positions[q + 1] - height;
             if ((hp >= 0.0) == (hq >= 0.0)) continue;
-            for (int c = 0; c < 3; c++) /* all segments run the same way round: from an edge that goes down to one up */
+            for (int c = 0; c < 3; c++) /* consistent orientation: from a descending edge to an ascending one */
                 ends[hp < 0.0][c] =
                     (double)positions[p + (size_t)c] +
                     hp / (hp - hq) * ((double)positions[q + (size_t)c] - (double)positions[p + (size_t)c]);
@@ -247,7 +248,7 @@ static double ticks(void)
     return now += 1.0;
 }
 
-/* Steps of the solver beside plain ones from the same states: below them with the default volume, and told apart. */
+/* Accelerated steps compared with unaccelerated ones from the same states: their objective is not larger. */
 TEST(the_solver_is_not_worse_than_unaccelerated_iterations)
 {
     const sup_method *method = sup_method_find("projective");
@@ -273,7 +274,7 @@ TEST(the_solver_is_not_worse_than_unaccelerated_iterations)
         CHECK(f.stage_names[k] != NULL);
         stages += f.own.stage_ms[k];
     }
-    CHECK(stages > 0.0 && stages < f.own.ms && f.plain.ms > f.own.ms); /* the clock ticks once a look */
+    CHECK(stages > 0.0 && stages < f.own.ms && f.plain.ms > f.own.ms); /* the clock advances with every query */
     sup_rig_destroy(rig);
     sup_character_destroy(character);
 }

@@ -1,4 +1,4 @@
-/* What an artist paints, and what keeps flesh on its bones. */
+/* Painted maps, velocity limits, and attachment of tissue to bones. */
 #include "actor.h"
 #include "fixture.h"
 #include "methods/projective/projective.h"
@@ -8,7 +8,7 @@
 typedef struct brush {
     int map;
     const char *joint;
-    double radius, border, value; /* radius 0: all that the joint moves; no joint: everything */
+    double radius, border, value; /* radius 0: all skin of the joint; no joint: all skin */
 } brush;
 
 static void paint_with(void *user, const sup_rig *rig, float *const *maps)
@@ -66,7 +66,7 @@ static double largest_stretch(const actor *a)
     return most;
 }
 
-/* The painted sphere follows linear blending, the skin far from it does not, and nothing tears at the border. */
+/* The painted sphere follows linear blending, the skin far from it does not, and the border is not stretched. */
 TEST(rigid_skin_follows_the_bones)
 {
     brush b = {SUP_PROJECTIVE_MAP_RIGID, "lower_arm", 0.04, 0.04, 1.0};
@@ -114,7 +114,7 @@ TEST(all_rigid_is_linear_blending)
     actor_close(&a);
 }
 
-/* Thesis, figure 3.21: with free flesh the elephant's trunk flies when its head turns; without it follows its bones. */
+/* Thesis, figure 3.21: a free trunk of the elephant swings when the head turns; otherwise it follows its bones. */
 TEST(a_free_trunk_swings_and_returns)
 {
     double away[2];
@@ -131,7 +131,7 @@ TEST(a_free_trunk_swings_and_returns)
             free(linear);
         }
         CHECK_EQ(sup_pose_rest(a.character, a.pose), SUP_OK);
-        /* By itself a free trunk swings for many seconds: damped, for the test. */
+        /* Damped for the test: without damping a free trunk swings for many seconds. */
         CHECK_EQ(sup_instance_set(a.instance, "damping", 0.06, NULL), SUP_OK);
         for (int i = 0; i < 210; i++)
             actor_step(&a, 1.0 / 30.0);
@@ -147,16 +147,17 @@ static double sag(double value, const char *settings)
     actor a = actor_open_painted(actor_scene("arm", 0.3), settings, 1, paint_with, &b);
     for (int i = 0; i < 60; i++)
         actor_step(&a, 1.0 / 30.0);
-    double most = actor_farthest(&a, a.rig->positions);
+    double farthest = actor_farthest(&a, a.rig->positions);
     actor_close(&a);
-    return most;
+    return farthest;
 }
 
 TEST(painted_stiffness_changes_the_sag)
 {
     double soft = sag(0.2, "gravity=9.81"), usual = sag(1.0, "gravity=9.81"), firm = sag(5.0, "gravity=9.81");
     CHECK_MSG(soft > 3.0 * usual && usual > 3.0 * firm && firm > 0.0, "%.5f %.5f %.5f", soft, usual, firm);
-    /* The parameter and the map mean the same, but for the floor under slow swings and the velocity limit. */
+    /* The parameter and the map have the same effect, except on the minimum for slow swings and on the velocity
+     * limit. */
     CHECK_NEAR(sag(1.0, "gravity=9.81 stiffness=5"), firm, 0.05 * firm);
 }
 
@@ -183,7 +184,7 @@ TEST(wind_accelerates_tissue_in_its_direction)
 
 /* --- Momentum --- */
 
-/* All joints thrown back and forth by a quarter of the size, many times a second: flesh stays on its bones. */
+/* All joints move back and forth by a quarter of the size, many times per second: the stretch stays bounded. */
 TEST(violent_motion_does_not_pull_tissue_off_its_bones)
 {
     actor a = actor_open(actor_scene("human", 0.25), "", 2);
@@ -202,26 +203,26 @@ TEST(violent_motion_does_not_pull_tissue_off_its_bones)
     actor_close(&a);
 }
 
-/* The velocity limit must not still what is not violent: a walk is not the walk of the static solve. */
+/* The velocity limit must not stop moderate motion: the result differs from the static solve. */
 TEST(moderate_motion_still_swings)
 {
     actor a = actor_open(actor_scene("human", 0.25), "", 2),
-          still = actor_open(actor_scene("human", 0.25), "dynamic=off", 2);
+          static_solve = actor_open(actor_scene("human", 0.25), "dynamic=off", 2);
     double most = 0.0;
     for (int i = 1; i <= 30; i++) {
         actor_sample(&a, "jump", i / 30.0);
-        actor_sample(&still, "jump", i / 30.0);
+        actor_sample(&static_solve, "jump", i / 30.0);
         actor_step(&a, 1.0 / 30.0);
-        actor_step(&still, 1.0 / 30.0);
-        most = fmax(most, actor_farthest(&a, still.positions));
+        actor_step(&static_solve, 1.0 / 30.0);
+        most = fmax(most, actor_farthest(&a, static_solve.positions));
     }
     CHECK_MSG(most > 0.004, "swings by %.5f of the size", most);
     actor_close(&a);
-    actor_close(&still);
+    actor_close(&static_solve);
 }
 
-/* K u = m by elimination on a full matrix. */
-static void reference_swing(const sup_tissue *t, double *u)
+/* K u = m by Gaussian elimination on a dense matrix. */
+static void reference_deflection(const sup_tissue *t, double *u)
 {
     int32_t n = 2 * t->skin_count, *number = malloc((size_t)n * sizeof *number), count = 0;
     double volume = 0.0, low[3] = {1e30, 1e30, 1e30}, high[3] = {-1e30, -1e30, -1e30};
@@ -236,7 +237,7 @@ static void reference_swing(const sup_tissue *t, double *u)
         for (int k = 0; k < 4; k++)
             p[k] = c[k] < t->skin_count ? sup_tissue_point(t->skin, c[k])
                                         : sup_tissue_point(t->base, c[k] - t->skin_count);
-        for (int k = 0; k < 4; k++) { /* the plane of the three others, 1 at the corner itself */
+        for (int k = 0; k < 4; k++) { /* gradient of the linear function that is 1 at this corner and 0 at the others */
             sup_vec3d o = p[(k + 1) % 4];
             sup_vec3d m = sup_v3_cross(sup_v3_sub(p[(k + 2) % 4], o), sup_v3_sub(p[(k + 3) % 4], o));
             g[k] = sup_v3_scale(m, 1.0 / sup_v3_dot(m, sup_v3_sub(p[k], o)));
@@ -288,7 +289,7 @@ TEST(deflection_matches_the_sag_under_gravity)
         unsigned char *fixed = calloc(count, 1);
         double *u = malloc(count * sizeof *u), *slow = malloc(count * sizeof *slow);
         CHECK_OK(sup_tissue_deflection(NULL, f.tissue, fixed, u, &error), error);
-        reference_swing(f.tissue, slow);
+        reference_deflection(f.tissue, slow);
         for (size_t v = 0; v < count; v++)
             CHECK_NEAR(u[v], slow[v], 1e-8 * slow[v]);
         if (s == 0)
@@ -305,9 +306,9 @@ TEST(deflection_matches_the_sag_under_gravity)
     }
 }
 
-/* --- Held --- */
+/* --- Attachment --- */
 
-/* With all bases free nothing holds the tissue: all of it gets bones. With some anchored nothing changes. */
+/* With all bases free the tissue has no anchor: all bases are attached to bones. With some anchored nothing changes. */
 TEST(tissue_without_bones_is_attached)
 {
     tube_def d = {4.0, 0.5, 1.0, 12, 8, tube_joints, 3, false, false, false};
@@ -327,7 +328,7 @@ TEST(tissue_without_bones_is_attached)
         CHECK_EQ(t->base_class[v], SUP_BASE_BONE);
         CHECK(!f.skeleton->segments[t->base_owner[v]].is_virtual && loose[v] == 0);
     }
-    /* A vertex whose tets are all given up has nothing. */
+    /* A vertex whose tetrahedra are all degenerate is loose. */
     for (int32_t i = 0; i < 3 * t->triangle_count; i++)
         for (int k = 0; k < 4; k++)
             if (t->tets[4 * i + k] == 5) t->tet_volume[i] = 0.0;
@@ -353,7 +354,7 @@ TEST(a_crouching_frog_keeps_its_legs_apart)
     fixture_destroy(&f);
 }
 
-/* Skins in the plane of their bones and bodies of many loose segments play. */
+/* Skins in the plane of their bones, and bodies of many disconnected components. */
 TEST(flat_and_disconnected_characters_can_be_animated)
 {
     static const char *const names[] = {"gltf/khronos_SimpleSkin.gltf", "gltf/m2m_Human_customanim.glb",

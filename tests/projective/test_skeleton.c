@@ -67,7 +67,7 @@ TEST(radii_are_three_quarters_of_the_distance_to_the_skin)
     CHECK_OK(fixture_make(&f, NULL, &error), error);
     CHECK_EQ(f.skeleton->segment_count, 2);
     CHECK_EQ(f.skeleton->sphere_count, 1);
-    double inner = cos(3.14159265358979 / 24); /* the faces of the tube, not its vertices */
+    double inner = cos(3.14159265358979 / 24); /* distance of the faces of the tube, not of its vertices */
     for (int32_t p = 0; p < 2; p++)
         CHECK_NEAR(f.skeleton->segments[p].radius, 0.75 * inner, 1e-5);
     CHECK_NEAR(f.skeleton->spheres[0].radius, 0.75 * inner, 1e-5);
@@ -80,7 +80,7 @@ TEST(radii_are_three_quarters_of_the_distance_to_the_skin)
     CHECK_NEAR(f.skeleton->spheres[0].radius, 0.5, 0);
     CHECK(!f.skeleton->segments[0].is_virtual && f.skeleton->segments[1].is_virtual &&
           !f.skeleton->spheres[0].is_virtual);
-    for (int32_t v = 0; v < f.tissue->skin_count; v++) /* nothing hangs on a virtual bone */
+    for (int32_t v = 0; v < f.tissue->skin_count; v++) /* no base is attached to a virtual bone */
         CHECK(f.tissue->base_class[v] != SUP_BASE_BONE || f.tissue->base_owner[v] == 0);
     CHECK(f.report.free_bases > 300);
     fixture_destroy(&f);
@@ -132,7 +132,7 @@ TEST(helpers_outside_and_coincident_joints_make_no_segments)
     CHECK_EQ(f.report.skeleton.dropped_joints, 4);
     CHECK_EQ(f.report.skeleton.joined_joints, 1);
     CHECK_EQ(f.skeleton->segment_count, 2);
-    CHECK_EQ(f.skeleton->segments[0].joint, joint_of(&f, 2)); /* the twin carries the bone to b */
+    CHECK_EQ(f.skeleton->segments[0].joint, joint_of(&f, 2)); /* the coincident joint has the bone to b */
     CHECK_EQ(f.skeleton->segments[1].child, joint_of(&f, 6));
     CHECK_EQ(f.skeleton->joint_node[joint_of(&f, 7)], f.skeleton->joint_node[joint_of(&f, 3)]);
     fixture_destroy(&f);

@@ -1,4 +1,4 @@
-/* The skin that is simulated: sizes, numbering, density at joints, and large skins in two steps. */
+/* The simulated surface: vertex counts, numbering, density at joints, and decimation of large skins in two steps. */
 #include "skin/simulated_surface.h"
 #include "projective/fixture.h"
 
@@ -30,7 +30,7 @@ static void check_triangles(const int32_t *triangles, int32_t count, int32_t ver
         CHECK(triangles[i] >= 0 && triangles[i] < vertex_count);
 }
 
-/* Every level names the vertices of the one above, and is where they are. */
+/* The vertices of every level are vertices of the finer one, at the same positions. */
 static void check_levels(const made *m)
 {
     const sup_simulated_surface *s = &m->s;
@@ -46,9 +46,9 @@ static void check_levels(const made *m)
     }
 }
 
-TEST(surface_sizes_go_down_in_steps)
+TEST(surface_levels_have_the_requested_sizes)
 {
-    made small = make_surface("scene:cylinder", 0.5, 5000); /* all of it */
+    made small = make_surface("scene:cylinder", 0.5, 5000); /* not decimated */
     check_levels(&small);
     CHECK(small.s.coarse_count == small.s.fine_count && small.s.middle_count == small.s.fine_count);
     free_surface(&small);
@@ -65,7 +65,7 @@ TEST(surface_sizes_go_down_in_steps)
     free_surface(&two);
 }
 
-/* Vertices to area, near the joint between the two bones against far from all joints. */
+/* Vertices per area near the joint between the two bones, compared with those far from all joints. */
 TEST(surface_is_denser_at_joints)
 {
     made m = make_surface("scene:cylinder", 2.0, 400);
@@ -90,7 +90,8 @@ TEST(surface_is_denser_at_joints)
     free_surface(&m);
 }
 
-/* A skin of twenty times what is simulated: back at rest where it was, to what the solver rests at. */
+/* A skin with twenty times as many vertices as are simulated: the rest pose is reproduced up to the tolerance of the
+ * solver. */
 TEST(a_surface_of_two_steps_reproduces_the_rest_pose)
 {
     fixture f = fixture_rig("scene:cylinder", 3.0);

@@ -1,4 +1,4 @@
-/* test_tissue.c - bases, prisms, tetrahedra, and every character there is. */
+/* test_tissue.c - bases, prisms, tetrahedra, and all characters of the assets. */
 #include "projective/fixture.h"
 #include "scene.h"
 
@@ -15,7 +15,7 @@ static sup_vec3d random_point(sup_random *random, double size)
     return sup_v3(x, y, random_in(random, -size, size));
 }
 
-/* How far outside: negative inside. The cone counts between its flat ends only. */
+/* Signed distance, negative inside. The cone counts only between its flat ends. */
 static double outside_sphere(sup_vec3d p, sup_vec3d c, double r)
 {
     return sup_v3_distance(p, c) - r;
@@ -287,7 +287,7 @@ TEST(threads_do_not_change_a_bit)
     fixture_destroy(&f);
 }
 
-/* A given skin: the rig's own, as a caller that decimates would pass it. */
+/* A skin that the caller passes: here that of the rig. */
 TEST(an_input_skin_is_used_and_checked)
 {
     fixture f = fixture_tissue("scene:tbone", 0.3, NULL);
@@ -303,11 +303,11 @@ TEST(an_input_skin_is_used_and_checked)
                             .triangles = triangles};
     CHECK_OK(sup_tissue_create(NULL, r, &skin, NULL, &s, &t, NULL, &error), error);
     CHECK_EQ(t->skin_count, f.tissue->skin_count);
-    double most = 0.0; /* feet by sight instead of by weights: nearly the same here */
+    double farthest = 0.0; /* foot points by visibility instead of by weights: nearly the same here */
     for (int32_t i = 0; i < t->skin_count; i++)
-        most = fmax(most, sup_v3_distance(sup_foot_position(s, t->foot_points[i]),
-                                          sup_foot_position(f.skeleton, f.tissue->foot_points[i])));
-    CHECK_MSG(most < 0.1 * (double)r->size, "%g", most);
+        farthest = fmax(farthest, sup_v3_distance(sup_foot_position(s, t->foot_points[i]),
+                                                  sup_foot_position(f.skeleton, f.tissue->foot_points[i])));
+    CHECK_MSG(farthest < 0.1 * (double)r->size, "%g", farthest);
     sup_tissue_destroy(t);
     sup_skeleton_destroy(s);
     t = NULL;
@@ -330,20 +330,20 @@ TEST(every_refused_allocation_is_an_error_without_leak)
 {
     tube_def d = {.length = 12, .radius = 1, .rings = 9, .sides = 8, .joints = chain, .joint_count = 3};
     fixture f = fixture_tube(&d);
-    bool survived = false;
-    for (int at = 0; at < 400 && !survived; at++) {
+    bool succeeded = false;
+    for (int at = 0; at < 400 && !succeeded; at++) {
         failing_allocator counter = {0, at, 0};
         sup_context context = test_failing_context(&counter);
         sup_volumetric_skeleton *s = NULL;
         sup_tissue *t = NULL;
         sup_result result = sup_tissue_create(&context, f.rig, NULL, NULL, &s, &t, NULL, NULL);
         CHECK(result == SUP_OK || result == SUP_ERROR_MEMORY);
-        survived = result == SUP_OK;
+        succeeded = result == SUP_OK;
         sup_tissue_destroy(t);
         sup_skeleton_destroy(s);
         CHECK_EQ(counter.open, 0);
     }
-    CHECK(survived);
+    CHECK(succeeded);
     fixture_destroy(&f);
 }
 

@@ -106,7 +106,7 @@ static sup_result bind_contact(binding *b, sup_error *error)
 }
 
 /* Classifies each render vertex: on the simulated skin, a follower beside it, or independent of it (props). */
-static sup_result classify_vertices(binding *b, int32_t *place, sup_error *error)
+static sup_result classify_vertices(binding *b, int32_t *surface_vertex, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
     const sup_simulated_surface *surface = &b->surface;
@@ -119,16 +119,16 @@ static sup_result classify_vertices(binding *b, int32_t *place, sup_error *error
     for (int32_t v = 0; v < surface->middle_count; v++)
         skin[surface->fine_source[surface->middle_fine[v]]] = v;
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        place[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_SKIPPED;
+        surface_vertex[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_SKIPPED;
     return SUP_OK;
 }
 
 static sup_result bind_upsample(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
-    int32_t *place = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof *place);
-    if (place == NULL) return sup_fail_memory(error, "the render mesh");
-    sup_result result = classify_vertices(b, place, error);
+    int32_t *surface_vertex = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof *surface_vertex);
+    if (surface_vertex == NULL) return sup_fail_memory(error, "the render mesh");
+    sup_result result = classify_vertices(b, surface_vertex, error);
     if (result != SUP_OK) return result;
     sup_upsample_def def = {.surface = {b->surface.middle_count, b->surface.middle_triangle_count,
                                         b->surface.middle_positions, b->surface.middle_triangles},
@@ -140,7 +140,7 @@ static sup_result bind_upsample(binding *b, sup_error *error)
                             .positions = rig->positions,
                             .normals = rig->normals,
                             .tangents = rig->tangents,
-                            .surface_vertex = place};
+                            .surface_vertex = surface_vertex};
     return sup_upsample_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_UPSAMPLE, NULL, error);
 }
 

@@ -124,12 +124,12 @@ void store_message(void *to, unsigned long long low, unsigned long long high);
 /* Other threads run first. */
 void load_message_words(const void *from, unsigned long long &low, unsigned long long &high);
 
-int meet_block(int vote); /* the barrier of a block: whether any thread voted */
+int block_barrier(int vote); /* the barrier of a block: whether any thread voted */
 
 /* Waits for the unfinished lanes of `mask`; the last one runs `all` on the operands of all lanes, NULL for missing
  * ones. */
 typedef void (*together)(void *const operands[32], unsigned mask);
-void meet_warp(unsigned mask, together all, void *operands);
+void warp_collective(unsigned mask, together all, void *operands);
 
 /* Value of each lane, source lane, and result. */
 struct exchange {
@@ -162,37 +162,37 @@ template <typename V> static inline V take(unsigned mask, V value, int from)
     static_assert(sizeof(V) == 4 || sizeof(V) == 8, "a number");
     exchange e = {0, 0, from >= 0 && from < 32 ? from : lane()};
     memcpy(&e.mine, &value, sizeof value);
-    meet_warp(mask, swap_lanes, &e);
+    warp_collective(mask, swap_lanes, &e);
     memcpy(&value, &e.got, sizeof value);
     return value;
 }
 
-static inline unsigned meet(unsigned mask, together all, unsigned value)
+static inline unsigned warp_vote(unsigned mask, together all, unsigned value)
 {
     vote v = {value, 0};
-    meet_warp(mask, all, &v);
+    warp_collective(mask, all, &v);
     return v.got;
 }
 } // namespace emulated
 
 static inline void __syncthreads()
 {
-    emulated::meet_block(0);
+    emulated::block_barrier(0);
 }
 
 static inline int __syncthreads_or(int vote)
 {
-    return emulated::meet_block(vote);
+    return emulated::block_barrier(vote);
 }
 
 static inline void __syncwarp(unsigned mask = 0xffffffffu)
 {
-    emulated::meet(mask, emulated::ballot, 0u);
+    emulated::warp_vote(mask, emulated::ballot, 0u);
 }
 
 static inline unsigned __ballot_sync(unsigned mask, int vote)
 {
-    return emulated::meet(mask, emulated::ballot, vote != 0);
+    return emulated::warp_vote(mask, emulated::ballot, vote != 0);
 }
 
 static inline int __any_sync(unsigned mask, int vote)
@@ -207,17 +207,17 @@ static inline int __all_sync(unsigned mask, int vote)
 
 static inline unsigned __match_any_sync(unsigned mask, int value)
 {
-    return emulated::meet(mask, emulated::match, (unsigned)value);
+    return emulated::warp_vote(mask, emulated::match, (unsigned)value);
 }
 
 static inline unsigned __reduce_min_sync(unsigned mask, unsigned value)
 {
-    return emulated::meet(mask, emulated::least, value);
+    return emulated::warp_vote(mask, emulated::least, value);
 }
 
 static inline unsigned __reduce_max_sync(unsigned mask, unsigned value)
 {
-    return emulated::meet(mask, emulated::largest, value);
+    return emulated::warp_vote(mask, emulated::largest, value);
 }
 
 /* Signed numbers: the same order, shifted by half of the range. */

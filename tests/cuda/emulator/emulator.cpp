@@ -76,7 +76,7 @@ struct fibre {
     void *stack_pointer;
     char *stack;
     uint3 thread;
-    emulated::together meets; /* operation of its warp when all lanes have arrived */
+    emulated::together collective; /* operation of its warp when all lanes have arrived */
     unsigned mask;
     void *operands;
     bool waited; /* for the previous kernel */
@@ -155,7 +155,7 @@ class worker
         leave(false);
     }
 
-    int meet_block(int vote)
+    int block_barrier(int vote)
     {
         warp &w = warps[warp_of(*current)];
         w.ready &= ~bit_of(*current);
@@ -169,12 +169,12 @@ class worker
         return voted;
     }
 
-    void meet_warp(unsigned mask, emulated::together all, void *operands)
+    void warp_collective(unsigned mask, emulated::together all, void *operands)
     {
         fibre &f = *current;
         warp &w = warps[warp_of(f)];
-        if ((mask & bit_of(f)) == 0) fail("a lane meets others under a mask that leaves it out");
-        f.meets = all, f.mask = mask, f.operands = operands;
+        if ((mask & bit_of(f)) == 0) fail("a lane calls a warp operation with a mask that does not contain it");
+        f.collective = all, f.mask = mask, f.operands = operands;
         w.ready &= ~bit_of(f);
         w.met |= bit_of(f);
         went = true;
@@ -299,11 +299,11 @@ class worker
         const unsigned wanted = mask & ~w.ended;
         if (wanted == 0 || (w.met & wanted) != wanted) return false;
         void *operands[WARP] = {};
-        const emulated::together all = lanes[__builtin_ctz(wanted)].meets;
+        const emulated::together all = lanes[__builtin_ctz(wanted)].collective;
         for (unsigned rest = wanted; rest != 0; rest &= rest - 1) {
             const int k = __builtin_ctz(rest);
             if (lanes[k].mask != mask) return false; /* it waits for others */
-            if (lanes[k].meets != all) fail("lanes of a warp meet in different calls");
+            if (lanes[k].collective != all) fail("lanes of a warp wait in different calls");
             operands[k] = lanes[k].operands;
         }
         all(operands, mask);
@@ -520,14 +520,14 @@ void load_message_words(const void *from, unsigned long long &low, unsigned long
     high = (unsigned long long)_mm_cvtsi128_si64(_mm_unpackhi_epi64(all, all));
 }
 
-int meet_block(int vote)
+int block_barrier(int vote)
 {
-    return mine->meet_block(vote);
+    return mine->block_barrier(vote);
 }
 
-void meet_warp(unsigned mask, together all, void *operands)
+void warp_collective(unsigned mask, together all, void *operands)
 {
-    mine->meet_warp(mask, all, operands);
+    mine->warp_collective(mask, all, operands);
 }
 
 void swap_lanes(void *const operands[32], unsigned)

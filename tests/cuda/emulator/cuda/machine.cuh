@@ -45,7 +45,7 @@ static inline double invert_roughly(double x)
 static inline void multiply_tile(float (&sum)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
 {
     emulated::tile_operands mine = {{a[0], a[1], a[2], a[3]}, {b0, b1}, sum};
-    emulated::meet_warp(0xffffffffu, emulated::multiply_tiles, &mine);
+    emulated::warp_collective(0xffffffffu, emulated::multiply_tiles, &mine);
 }
 
 #endif
