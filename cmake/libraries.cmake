@@ -37,7 +37,7 @@ if(SUPPLE_FUZZ)
   file(GLOB checks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_check.c ${PROJECT_SOURCE_DIR}/src/*/*_open.c
     ${PROJECT_SOURCE_DIR}/src/methods/*/*check.c ${PROJECT_SOURCE_DIR}/src/methods/*/*_open.c
     ${PROJECT_SOURCE_DIR}/src/methods/*/*view.c
-    ${PROJECT_SOURCE_DIR}/src/anatomy/store.c ${PROJECT_SOURCE_DIR}/src/anatomy/*_bytes.c)
+    ${PROJECT_SOURCE_DIR}/src/anatomy/array_store.c ${PROJECT_SOURCE_DIR}/src/anatomy/*_bytes.c)
   set_property(SOURCE ${fuzzed} ${checks} APPEND PROPERTY COMPILE_OPTIONS -fsanitize=fuzzer-no-link)
 endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)

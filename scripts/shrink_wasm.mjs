@@ -5,6 +5,7 @@
 // anew with as few bytes as it needs; locals are numbered by how often they are used, and functions that have much in
 // common stand next to each other, where gzip sees it. Nothing else changes.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 
 const TYPES = 1, IMPORTS = 2, FUNCTIONS = 3, EXPORTS = 7, START = 8, ELEMENTS = 9, CODE = 10;
 const FUNCTION = 0; // of what is imported and exported
@@ -248,10 +249,9 @@ function sharedRuns() {
   return runs;
 }
 
-// Next is always the function that has most in common, for its size, with those in the last 28 kB, about what gzip
-// remembers.
-function likeNextToLike() {
-  const REMEMBERED = 28000, SMALL = 200;
+// Order of the functions: the next one is the one that shares most, for its size plus `small`, with the last `window`
+// bytes; gzip's own window has 32 kB.
+function orderBySimilarity(window, small) {
   const runs = sharedRuns(), seen = new Map(), common = bodies.map(() => 0), left = new Set(bodies.keys());
   const size = (i) => bodies[i].length, result = [];
   const remember = (i, by) => {
@@ -262,12 +262,12 @@ function likeNextToLike() {
     }
   };
   for (let oldest = 0, bytes = 0; left.size > 0;) {
-    const worth = (i) => common[i] / (SMALL + size(i)) || size(i) * 1e-12;
+    const worth = (i) => common[i] / (small + size(i)) || size(i) * 1e-12;
     const next = [...left].reduce((best, i) => (worth(i) > worth(best) ? i : best));
     left.delete(next);
     result.push(next);
     remember(next, 1);
-    for (bytes += size(next); bytes > REMEMBERED && oldest < result.length - 1; oldest++) {
+    for (bytes += size(next); bytes > window && oldest < result.length - 1; oldest++) {
       bytes -= size(result[oldest]);
       remember(result[oldest], -1);
     }
@@ -282,6 +282,12 @@ function append(bytes) {
 }
 
 const short = rewrite(readFileSync(input), null);
-const made = rewrite(short, likeNextToLike());
-if (!WebAssembly.validate(made)) throw new Error(`What became of ${input} is not valid.`);
+// The greedy order is no optimum: the smallest of some is written.
+const settings = [
+  [28000, 200], [28000, 400], [24000, 200], [30000, 100], [20000, 300], [31000, 300], [26000, 800],
+];
+const orders = settings.map((values) => orderBySimilarity(...values));
+const compressed = (bytes) => gzipSync(bytes, { level: 9 }).length;
+const made = orders.map((one) => rewrite(short, one)).reduce((a, b) => (compressed(b) < compressed(a) ? b : a));
+if (!WebAssembly.validate(made)) throw new Error(`The shrunken ${input} is not valid.`);
 writeFileSync(output, made);

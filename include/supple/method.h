@@ -163,8 +163,8 @@ typedef struct sup_method {
     int32_t map_count; /* at most SUP_METHOD_MAPS */
     /* Adds named arrays to the model (model.h). */
     sup_result (*bind)(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
-    /* May be NULL. Checks that the arrays of a model, which may come from a file, are complete and in range: a model
-     * that passes must be safe to step. Called after every bind and load. */
+    /* May be NULL for methods outside of the library. Checks that the arrays of a model, which may come from a file,
+     * are complete and in range: a model that passes must be safe to step. Called after every bind and load. */
     sup_result (*check)(const sup_model *model, sup_error *error);
     /* NULL for methods without state. Reserves the slots of an instance's state; a step uses no other memory. */
     sup_result (*layout)(const sup_model *model, const sup_context *context, sup_layout *layout);

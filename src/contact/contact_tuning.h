@@ -2,7 +2,13 @@
  * the GPU (src/cuda). Each constant is written here and nowhere else; contact_rules.h has the decisions that use
  * them.
  *
- * "Gaps" are contact gaps: the distance at which other skin is kept from a point of the skin, in file units. */
+ * A gap is the unit of the lengths below, in file units; every vertex has its own, from SUP_CONTACT_GAP_EDGE and
+ * SUP_CONTACT_GAP_TISSUE at bind. Skin comes to rest at SUP_CONTACT_TOUCH_* gaps: change those for the visible
+ * distance.
+ * The first two also scale reach, release, push and untangling, and need a new bind.
+ *
+ * SUP_CONTACT_STIFFNESS is that of self-contact; SUP_RESPONSE_STIFFNESS of solver/contact_response_tuning.h is used by
+ * the solver for contacts that set none. */
 #ifndef SUP_CONTACT_CONTACT_TUNING_H
 #define SUP_CONTACT_CONTACT_TUNING_H
 

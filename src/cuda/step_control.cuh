@@ -42,6 +42,8 @@ static __device__ double invert(double x)
     return y;
 }
 
+static_assert(SUP_SOLVER_HISTORY == 8, "solve_small: eight rows of four lanes");
+
 /* Solves the symmetric system of `size` unknowns by a warp, as solve_small of solver_accelerate.c: four lanes share
  * a row; lane l has entries l % 4 and l % 4 + 4 of it, and all four have its right-hand side t, later its unknown.
  * Unknowns whose pivot is lost in rounding become 0. Not unrolled: fitting the instruction cache is faster here. */

@@ -8,6 +8,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/sleep.cuh"
 #include "solver/velocity_limit.h"
+#include "solver/solver_tuning.h"
 
 #include <math.h>
 
@@ -226,9 +227,6 @@ __global__ void __launch_bounds__(THREADS)
 
 /* --- Settling --- */
 
-/* Tissue that moves by less in a step has settled, in sizes (solver.c: sup_solver_settle). */
-#define AT_REST 1e-6f
-
 /* Clears momentum; sets `unsettled` where an unknown moved. */
 __global__ void stop_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st)
 {
@@ -237,7 +235,7 @@ __global__ void stop_kernel(const __grid_constant__ sup_gpu_system s, const __gr
     size_t at = (size_t)character * s.unknown_count + i, anchor = (size_t)character * s.anchor_count + i;
     if (i < s.unknown_count) {
         float4 now = st.x[phase & 1][at];
-        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= AT_REST * s.size)
+        if (largest(minus(now, st.x[1 - (phase & 1)][at])) >= (float)SUP_SOLVER_SETTLED * s.size)
             atomicMax(&st.progress[character].unsettled, 1u);
         st.x[1 - (phase & 1)][at] = st.prediction[at] = now;
         st.prediction_error[at] = st.limit_push[at] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);

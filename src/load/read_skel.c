@@ -45,7 +45,7 @@ static int compare_name(const void *key, const void *entry)
     return compare_words(*(const sup_word *)key, (*(const joint_ref *)entry)->name);
 }
 
-/* A joint has at least 11 characters: "0 0 0 a root". */
+/* A joint has at least 10 characters: "0 0 0 b a" and a line end. */
 static sup_result read_count(skel_reader *r)
 {
     int64_t count;

@@ -6,7 +6,7 @@
 enum {
     SUP_SETTLE_STEPS = 30,         /* steps without momentum after a reset, */
     SUP_SETTLE_CONTACT_STEPS = 20, /* and with contact after those */
-    SUP_SOLVER_HISTORY = 8,        /* directions that Anderson acceleration combines; then it restarts */
+    SUP_SOLVER_HISTORY = 8, /* directions that Anderson acceleration combines; then it restarts. The GPU needs 8 */
     /* Iterations of a step when the caller sets none. Plain mode: the ten of [komaritzan2022]. Accelerated modes
      * end at or below the objective of ten plain iterations; contacts change from step to step, so a lower
      * objective is not visible there. */

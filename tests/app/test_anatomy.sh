@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The anatomy verbs on built-in data: template from the built-in human, fit, grow, bake.
 # test_anatomy.sh PATH_TO_SUPPLE
-supple=$1
+supple=$(realpath "$1")
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1

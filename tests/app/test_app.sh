@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # test_app.sh SUPPLE - command line tests: help, usage errors, outputs, determinism, assets.
 . "$(dirname "$0")/lib.sh"
-supple=$1
+supple=$(realpath "$1")
 cd "$work" || exit 1
 
 # --- Help ---
 run 0 "help" "$supple" --help
-for verb in info bake bind render compare slice measure report bench anatomy studio methods scenes; do
+for verb in info bake bind render compare slice measure report bench rig anatomy studio methods scenes; do
     check "help names $verb" grep -q "  $verb" out
 done
 run 0 "version" "$supple" --version
@@ -16,7 +16,7 @@ refuse 1 "no verb" 'verb' "$supple"
 refuse 1 "misspelled verb suggests bake" "did you mean 'bake'" "$supple" bkae
 refuse 1 "unknown verb lists all verbs" 'info, bake' "$supple" zzzzzzzz
 refuse 1 "option before a verb" 'unknown option' "$supple" --jsn
-for verb in info bake bind render compare slice measure report bench anatomy studio methods scenes; do
+for verb in info bake bind render compare slice measure report bench rig anatomy studio methods scenes; do
     if "$supple" $verb --help 2>&1 | grep -q 'no renderer'; then
         skip "$verb --help" "this build has no Embree or libpng"
         continue

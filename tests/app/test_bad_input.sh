@@ -2,7 +2,7 @@
 # test_bad_input.sh SUPPLE - corrupt and inconsistent files, unwritable outputs, Ctrl-C: correct exit status, one error
 # message, no partial output, existing output unchanged.
 . "$(dirname "$0")/lib.sh"
-supple=$1
+supple=$(realpath "$1")
 cd "$work" || exit 1
 
 # nothing_new NAME: no output, no temporary file.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_models.sh SUPPLE - the default method, model files, colliders.
 . "$(dirname "$0")/lib.sh"
-supple=$1
+supple=$(realpath "$1")
 cd "$work" || exit 1
 scene=scene:cylinder@0.5
 

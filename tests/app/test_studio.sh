@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_studio.sh SUPPLE - the server of `supple studio`: served files, rejected requests; saved settings.
 . "$(dirname "$0")/lib.sh"
-supple=$1
+supple=$(realpath "$1")
 site=$work/site
 mkdir -p "$site/assets/deep"
 echo "<title>page</title>" >"$site/index.html"

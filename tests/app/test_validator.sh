@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_validator.sh SUPPLE - the Khronos glTF validator reports no error for the GLB files of bake and rig.
 . "$(dirname "$0")/lib.sh"
-supple=$1
+supple=$(realpath "$1")
 validator=$source_dir/tests/validator
 if ! command -v node >/dev/null || [ ! -d "$validator/node_modules" ]; then
     skip "validator" "no glTF validator (npm ci in tests/validator)"

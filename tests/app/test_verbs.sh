@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_verbs.sh SUPPLE - command line tests of measure, render, slice, compare, report and bench.
 . "$(dirname "$0")/lib.sh"
-supple=$1
+supple=$(realpath "$1")
 cd "$work" || exit 1
 scene=scene:cylinder@0.25
 run 0 "bake" "$supple" bake --method linear $scene -o a.pc2 --quiet
