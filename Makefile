@@ -9,6 +9,7 @@ help:
 	@echo "make test             the tests of the normal build, and the checks that only read files"
 	@echo "make check            the tests under sanitizers, clang-tidy, the ABI, a short fuzz run; CI runs test and check"
 	@echo "make bench            the benchmarks"
+	@echo "make gauntlet         every method on every character and motion, into bench/results/gauntlet.csv; hours"
 	@echo "make studio           the studio as static files, into web/dist/studio/"
 	@echo "make pictures         the pictures of README.md, into docs/pictures/"
 	@echo "make install          to PREFIX=$(PREFIX): program, libraries, headers, man page"
@@ -36,6 +37,10 @@ check:
 bench: build
 	@scripts/bench.sh
 
+gauntlet: build
+	@mkdir -p bench/results
+	@build/check_gauntlet --csv bench/results/gauntlet.csv
+
 pictures: build
 	@scripts/pictures.sh
 
@@ -52,4 +57,4 @@ format:
 clean:
 	@rm -rf build build-* out
 
-.PHONY: help setup build demo test check bench pictures studio install format clean
+.PHONY: help setup build demo test check bench gauntlet pictures studio install format clean

@@ -34,17 +34,17 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
     const float *near = from + SUM_NEAR * st.sum_stride;
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
-    for (int first = threadIdx.x % 32; first < max(max(s.subdomain_count, local_sums), blocks); first += 32 * AT_ONCE) {
-        float v[AT_ONCE][3]; /* all loads in flight at once */
+    for (int first = threadIdx.x % 32; first < max(max(s.subdomain_count, local_sums), blocks); first += 32 * SUM_BATCH) {
+        float v[SUM_BATCH][3]; /* all loads in flight at once */
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
+        for (int j = 0; j < SUM_BATCH; j++) {
             const int i = first + 32 * j;
             v[j][0] = i < s.subdomain_count ? ours[i] : 0.0f;
             v[j][1] = i < blocks ? contact_sums[i] : 0.0f;
             v[j][2] = i < local_sums ? near[i] : 0.0f;
         }
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
+        for (int j = 0; j < SUM_BATCH; j++) {
             curvature += (double)v[j][0];
             contacts += (double)v[j][1];
             close |= v[j][2] > 0.0f;

@@ -12,20 +12,20 @@ enum { SUM_ENERGY = 0, SUM_NEWEST = 1, SUM_OLDER = 2 };                         
 enum { SUM_PRODUCT = 2, SUM_OLD = 3, SUM_NEW = 4, SUM_MOVED = 5, SUM_SIZE = 6 }; /* of the start */
 enum { SUM_NEAR = 10, SUM_ACTIVE = 11, SUM_CURVATURE = 12, SUM_CONTACTS = 13 };  /* of contacts */
 
-enum { AT_ONCE = 4 };
+enum { SUM_BATCH = 4 };
 
 /* Sum of a value over the subdomains (and, of the newest direction, the blocks of schur.cu), by a warp. */
 static __device__ double sum_blocks(const sup_gpu_state &st, int character, int value, int count)
 {
     const float *from = st.sums + ((size_t)character * SUP_GPU_SUMS + value) * st.sum_stride;
     double sum = 0.0;
-    for (int first = threadIdx.x % 32; first < count; first += 32 * AT_ONCE) {
-        float v[AT_ONCE]; /* all loads in flight at once */
+    for (int first = threadIdx.x % 32; first < count; first += 32 * SUM_BATCH) {
+        float v[SUM_BATCH]; /* all loads in flight at once */
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++)
+        for (int k = 0; k < SUM_BATCH; k++)
             v[k] = first + 32 * k < count ? from[first + 32 * k] : 0.0f;
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++)
+        for (int k = 0; k < SUM_BATCH; k++)
             sum += (double)v[k];
     }
     for (int d = 16; d > 0; d >>= 1)

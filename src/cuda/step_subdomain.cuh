@@ -54,6 +54,7 @@ static __device__ float4 predict_node(const sup_gpu_state &st, const predict_vie
 /* Pull of the anchors' second difference at a node, from entries [begin, end) of its couplings. */
 static __device__ float4 pull_of_anchors(const sup_gpu_system &s, const predict_view &v, int begin, int end)
 {
+    enum { AT_ONCE = 4 };
     float4 pull = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll 1
     for (int first = begin; first < end; first += AT_ONCE) {

@@ -1,0 +1,348 @@
+/* gauntlet_motions.c - the motions of check_gauntlet: own clips, motion capture, generated. */
+#include "gauntlet.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double WINDOW_SECONDS = 2.0, PI = 3.14159265358979323846;
+enum { ROM_JOINTS = 24, ROM_FRAMES = 12 };
+
+static void *must(void *memory)
+{
+    if (memory != NULL) return memory;
+    fprintf(stderr, "check_gauntlet: out of memory\n");
+    exit(1);
+}
+
+static gauntlet_motion create(const gauntlet_character *c, const char *name, double fps, int32_t frames)
+{
+    gauntlet_motion m = {.fps = fps, .frame_count = frames, .node_count = c->character->node_count, .hold_first = -1};
+    snprintf(m.name, sizeof m.name, "%s", name);
+    m.world = must(calloc((size_t)frames * (size_t)m.node_count, sizeof *m.world));
+    return m;
+}
+
+static sup_mat34 *frame_of(const gauntlet_motion *m, int32_t frame)
+{
+    return m->world + (size_t)frame * (size_t)m->node_count;
+}
+
+/* --- Clips --- */
+
+static void sample(const gauntlet_character *c, const sup_clip *clip, double time, sup_mat34 *world)
+{
+    if (sup_pose_sample(c->character, clip, time, c->pose) != SUP_OK) exit(1);
+    memcpy(world, c->pose->world, (size_t)c->character->node_count * sizeof *world);
+}
+
+static double rotation_between(const sup_mat34 *a, const sup_mat34 *b)
+{
+    double trace = 0.0, la = 0.0, lb = 0.0;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) {
+            trace += (double)a->m[4 * k + i] * (double)b->m[4 * k + i];
+            la += (double)a->m[4 * k + i] * (double)a->m[4 * k + i];
+            lb += (double)b->m[4 * k + i] * (double)b->m[4 * k + i];
+        }
+    double cosine = 1.5 * trace / fmax(sqrt(la * lb), 1e-30) - 0.5;
+    return acos(fmax(-1.0, fmin(1.0, cosine)));
+}
+
+/* Largest speed of a joint between two frames, sizes a frame plus radians a frame. */
+static double joint_speed(const gauntlet_character *c, const sup_mat34 *a, const sup_mat34 *b)
+{
+    double most = 0.0;
+    for (int32_t j = 0; j < c->rig->joint_count; j++) {
+        const sup_mat34 *p = &a[c->rig->joint_node[j]], *q = &b[c->rig->joint_node[j]];
+        double square = 0.0;
+        for (int k = 0; k < 3; k++) {
+            double d = (double)q->m[4 * k + 3] - (double)p->m[4 * k + 3];
+            square += d * d;
+        }
+        most = fmax(most, sqrt(square) / (double)c->rig->size + rotation_between(p, q));
+    }
+    return most;
+}
+
+/* The window of a clip around its fastest moment. `speed`: largest joint speed of the clip. */
+static gauntlet_motion clip_window(const gauntlet_character *c, const sup_clip *clip, const char *name, double fps,
+                                   double *speed)
+{
+    int32_t all = sup_clip_frame_count(clip, fps), count = (int32_t)(WINDOW_SECONDS * fps) + 1, at = 0;
+    gauntlet_motion whole = create(c, name, fps, all);
+    *speed = 0.0;
+    for (int32_t f = 0; f < all; f++) {
+        sample(c, clip, sup_clip_frame_time(clip, fps, f), frame_of(&whole, f));
+        double s = f > 0 ? joint_speed(c, frame_of(&whole, f - 1), frame_of(&whole, f)) : 0.0;
+        if (s > *speed) *speed = s, at = f;
+    }
+    int32_t first = at - count / 2;
+    if (first > all - count) first = all - count;
+    if (first < 0) first = 0;
+    if (count > all - first) count = all - first;
+    memmove(whole.world, frame_of(&whole, first), (size_t)count * (size_t)whole.node_count * sizeof *whole.world);
+    whole.frame_count = count;
+    return whole;
+}
+
+static bool wanted(const char *name, const char *filter)
+{
+    return filter == NULL || strstr(name, filter) != NULL;
+}
+
+static void own_clips(gauntlet_character *c, double fps, const char *filter, gauntlet_use *use, void *user)
+{
+    int32_t chosen[3] = {-1, -1, -1};
+    double fastest = -1.0, slowest = INFINITY, longest = -1.0;
+    for (int32_t i = 0; i < c->character->clip_count; i++) {
+        const sup_clip *clip = &c->character->clips[i];
+        double speed, length = (double)clip->end - (double)clip->start;
+        if (sup_clip_frame_count(clip, fps) < 4) continue;
+        gauntlet_motion m = clip_window(c, clip, clip->name, 15.0, &speed);
+        free(m.world);
+        if (speed > fastest) fastest = speed, chosen[0] = i;
+        if (speed < slowest && speed > 1e-4) slowest = speed, chosen[1] = i;
+        if (length > longest) longest = length, chosen[2] = i;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (chosen[k] < 0 || (k > 0 && chosen[k] == chosen[0]) || (k > 1 && chosen[k] == chosen[1])) continue;
+        const sup_clip *clip = &c->character->clips[chosen[k]];
+        char name[GAUNTLET_NAME];
+        double speed;
+        snprintf(name, sizeof name, "clip_%s", clip->name[0] != '\0' ? clip->name : "unnamed");
+        if (!wanted(name, filter)) continue;
+        gauntlet_motion m = clip_window(c, clip, name, fps, &speed);
+        use(user, c, &m);
+        free(m.world);
+    }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void motion_capture(gauntlet_character *c, const char *assets, double fps, const char *filter, gauntlet_use *use,
+                           void *user)
+{
+    char folder[512], *names[64];
+    int32_t count = 0;
+    snprintf(folder, sizeof folder, "%s/bvh", assets);
+    DIR *dir = opendir(folder);
+    if (dir == NULL) return;
+    for (struct dirent *e = readdir(dir); e != NULL && count < 64; e = readdir(dir))
+        if (strstr(e->d_name, ".bvh") != NULL) names[count++] = must(strdup(e->d_name));
+    closedir(dir);
+    qsort(names, (size_t)count, sizeof *names, by_name);
+    for (int32_t i = 0; i < count; i++) {
+        char path[1024], name[GAUNTLET_NAME];
+        sup_clip *clip = NULL;
+        sup_error error = {0};
+        double speed;
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(name, sizeof name, "bvh_%.*s", (int)(strlen(names[i]) - 4), names[i]);
+        free(names[i]);
+        if (!wanted(name, filter)) continue;
+        if (sup_load_motion(NULL, path, NULL, c->character, NULL, &clip, &error) != SUP_OK) continue;
+        gauntlet_motion m = clip_window(c, clip, name, fps, &speed);
+        use(user, c, &m);
+        free(m.world);
+        sup_clip_destroy(clip);
+    }
+}
+
+/* --- Generated --- */
+
+typedef struct generator {
+    const gauntlet_character *c;
+    sup_transform *rest, *local; /* [node_count] */
+    uint32_t seed;
+} generator;
+
+static double uniform(generator *g) /* [-1, 1] */
+{
+    g->seed = g->seed * 1664525u + 1013904223u;
+    return (double)(g->seed >> 8) / 8388608.0 - 1.0;
+}
+
+static sup_quat multiply(sup_quat a, sup_quat b)
+{
+    return (sup_quat){a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+                      a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w, a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z};
+}
+
+/* A rotation of a node about an axis of its own space. */
+static void rotate(generator *g, int32_t node, int axis, double radians)
+{
+    float s = (float)sin(0.5 * radians), w = (float)cos(0.5 * radians);
+    sup_quat q = {axis == 0 ? s : 0.0f, axis == 1 ? s : 0.0f, axis == 2 ? s : 0.0f, w};
+    g->local[node].rotation = multiply(g->local[node].rotation, q);
+}
+
+static void begin_frame(generator *g)
+{
+    memcpy(g->local, g->rest, (size_t)g->c->character->node_count * sizeof *g->local);
+}
+
+static void end_frame(generator *g, sup_mat34 *world)
+{
+    if (sup_pose_from_local(g->c->character, g->local, g->c->pose) != SUP_OK) exit(1);
+    memcpy(world, g->c->pose->world, (size_t)g->c->character->node_count * sizeof *world);
+}
+
+/* Every joint swings about two of its axes by up to 50 degrees, one joint after the other; the joints nearest to the
+ * root first, at most ROM_JOINTS. */
+static gauntlet_motion rom(generator *g, double fps)
+{
+    const sup_rig *rig = g->c->rig;
+    int32_t joints = rig->joint_count < ROM_JOINTS ? rig->joint_count : ROM_JOINTS;
+    gauntlet_motion m = create(g->c, "rom", fps, joints * ROM_FRAMES + 1);
+    for (int32_t f = 0; f < m.frame_count; f++) {
+        int32_t joint = f / ROM_FRAMES < joints ? f / ROM_FRAMES : joints - 1;
+        double t = (double)(f % ROM_FRAMES) / ROM_FRAMES;
+        begin_frame(g);
+        rotate(g, rig->joint_node[joint], 0, 50.0 / 180.0 * PI * sin(2.0 * PI * t));
+        rotate(g, rig->joint_node[joint], 2, 35.0 / 180.0 * PI * sin(4.0 * PI * t));
+        end_frame(g, frame_of(&m, f));
+    }
+    return m;
+}
+
+static int32_t root_joint_node(const gauntlet_character *c)
+{
+    for (int32_t j = 0; j < c->rig->joint_count; j++)
+        if (c->rig->joint_parent[j] < 0) return c->rig->joint_node[j];
+    return 0;
+}
+
+/* The root spins at 720 degrees a second about its own axis, all other joints are bent by up to 35 degrees. */
+static gauntlet_motion tumble(generator *g, double fps)
+{
+    const sup_rig *rig = g->c->rig;
+    gauntlet_motion m = create(g->c, "tumble", fps, (int32_t)(2.0 * fps) + 1);
+    for (int32_t f = 0; f < m.frame_count; f++) {
+        double t = (double)f / fps, tuck = fmin(1.0, 2.0 * t);
+        begin_frame(g);
+        for (int32_t j = 0; j < rig->joint_count; j++)
+            if (rig->joint_parent[j] >= 0 && rig->joint_parent[rig->joint_parent[j]] >= 0)
+                rotate(g, rig->joint_node[j], 0, 35.0 / 180.0 * PI * tuck);
+        rotate(g, root_joint_node(g->c), 0, 4.0 * PI * t * fmin(1.0, 4.0 * t));
+        end_frame(g, frame_of(&m, f));
+    }
+    return m;
+}
+
+/* Cuts between random poses, each held for half a second. */
+static gauntlet_motion snap(generator *g, double fps)
+{
+    const sup_rig *rig = g->c->rig;
+    gauntlet_motion m = create(g->c, "snap", fps, (int32_t)(2.0 * fps) + 1);
+    m.cut_spacing = (int32_t)(0.5 * fps + 0.5);
+    for (int32_t f = 0; f < m.frame_count; f++) {
+        if (f % m.cut_spacing == 0) {
+            begin_frame(g);
+            for (int32_t j = 0; j < rig->joint_count; j++)
+                for (int axis = 0; axis < 3; axis++)
+                    rotate(g, rig->joint_node[j], axis, 0.45 * uniform(g));
+        }
+        end_frame(g, frame_of(&m, f));
+    }
+    return m;
+}
+
+/* A pose with 0.1 degree of noise in every joint. */
+static gauntlet_motion tremble(generator *g, double fps)
+{
+    const sup_rig *rig = g->c->rig;
+    gauntlet_motion m = create(g->c, "tremble", fps, (int32_t)(2.0 * fps) + 1);
+    for (int32_t f = 0; f < m.frame_count; f++) {
+        begin_frame(g);
+        for (int32_t j = 0; j < rig->joint_count; j++) {
+            if (rig->joint_parent[j] >= 0) rotate(g, rig->joint_node[j], 0, 0.3);
+            for (int axis = 0; axis < 3; axis++)
+                rotate(g, rig->joint_node[j], axis, 0.1 / 180.0 * PI * uniform(g));
+        }
+        end_frame(g, frame_of(&m, f));
+    }
+    return m;
+}
+
+/* Authored scale of three joints between 0.5 and 2, out of phase. */
+static gauntlet_motion stretch(generator *g, double fps)
+{
+    const sup_rig *rig = g->c->rig;
+    gauntlet_motion m = create(g->c, "stretch", fps, (int32_t)(2.0 * fps) + 1);
+    for (int32_t f = 0; f < m.frame_count; f++) {
+        begin_frame(g);
+        for (int k = 0; k < 3; k++) {
+            int32_t node = rig->joint_node[(rig->joint_count - 1) * k / 3];
+            float s = (float)exp2(sin(2.0 * PI * ((double)f / (double)(m.frame_count - 1))) * (k == 1 ? -1.0 : 1.0));
+            sup_vec3 *scale = &g->local[node].scale;
+            scale->x *= s, scale->y *= s, scale->z *= s;
+        }
+        end_frame(g, frame_of(&m, f));
+    }
+    return m;
+}
+
+/* A clip up to its pose farthest from the first frame, held there for three seconds. */
+static bool hold(const gauntlet_character *c, double fps, gauntlet_motion *m)
+{
+    if (c->character->clip_count == 0) return false;
+    const sup_clip *clip = &c->character->clips[0];
+    int32_t all = sup_clip_frame_count(clip, fps), lead = (int32_t)(0.5 * fps), at = 0;
+    double deepest = -1.0;
+    gauntlet_motion whole = create(c, "hold", fps, all);
+    for (int32_t f = 0; f < all; f++) {
+        double bend = 0.0;
+        sample(c, clip, sup_clip_frame_time(clip, fps, f), frame_of(&whole, f));
+        for (int32_t j = 0; j < c->rig->joint_count; j++)
+            bend += rotation_between(&frame_of(&whole, 0)[c->rig->joint_node[j]],
+                                     &frame_of(&whole, f)[c->rig->joint_node[j]]);
+        if (bend > deepest) deepest = bend, at = f;
+    }
+    int32_t first = at > lead ? at - lead : 0, moving = at - first + 1, held = (int32_t)(3.0 * fps);
+    *m = create(c, "hold", fps, moving + held);
+    for (int32_t f = 0; f < m->frame_count; f++)
+        memcpy(frame_of(m, f), frame_of(&whole, f < moving ? first + f : at),
+               (size_t)m->node_count * sizeof(sup_mat34));
+    m->hold_first = moving - 1;
+    free(whole.world);
+    return true;
+}
+
+static void generated(gauntlet_character *c, double fps, const char *filter, gauntlet_use *use, void *user)
+{
+    static gauntlet_motion (*const make[])(generator *, double) = {rom, tumble, snap, tremble, stretch};
+    static const char *const names[] = {"rom", "tumble", "snap", "tremble", "stretch"};
+    size_t nodes = (size_t)c->character->node_count;
+    generator g = {.c = c, .seed = 12345};
+    g.rest = must(calloc(nodes, sizeof *g.rest));
+    g.local = must(calloc(nodes, sizeof *g.local));
+    for (size_t i = 0; i < nodes; i++)
+        g.rest[i] = c->character->nodes[i].rest;
+    for (size_t i = 0; i < sizeof make / sizeof make[0]; i++) {
+        if (!wanted(names[i], filter)) continue;
+        gauntlet_motion m = make[i](&g, fps);
+        use(user, c, &m);
+        free(m.world);
+    }
+    gauntlet_motion held;
+    if (wanted("hold", filter) && hold(c, fps, &held)) {
+        use(user, c, &held);
+        free(held.world);
+    }
+    free(g.rest);
+    free(g.local);
+}
+
+void gauntlet_each_motion(gauntlet_character *character, const char *assets, double fps, const char *filter,
+                          gauntlet_use *use, void *user)
+{
+    own_clips(character, fps, filter, use, user);
+    motion_capture(character, assets, fps, filter, use, user);
+    generated(character, fps, filter, use, user);
+}
