@@ -34,7 +34,8 @@ static __device__ cg_length step_length(const sup_gpu_system &s, const sup_gpu_s
     const float *near = from + SUM_NEAR * st.sum_stride;
     double curvature = 0.0, contacts = 0.0;
     int close = 0;
-    for (int first = threadIdx.x % 32; first < max(max(s.subdomain_count, local_sums), blocks); first += 32 * SUM_BATCH) {
+    for (int first = threadIdx.x % 32; first < max(max(s.subdomain_count, local_sums), blocks);
+         first += 32 * SUM_BATCH) {
         float v[SUM_BATCH][3]; /* all loads in flight at once */
 #pragma unroll
         for (int j = 0; j < SUM_BATCH; j++) {
