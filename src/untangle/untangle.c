@@ -202,6 +202,7 @@ static sup_untangle_patch *patch_of(const sup_untangle_vertex *vertex, const sup
                                     const sup_untangle_crossing *crossing)
 {
     int32_t inner = vertex[crossing->inside].patch, outer = vertex[crossing->outside].patch;
+    if (patches->count == 0) return NULL;
     const sup_untangle_patch none = {0}, *a = inner >= 0 ? &patches->items[inner] : &none;
     bool outer_is_outer = outer >= 0 && patches->items[outer].outer;
     int32_t chosen = sup_untangle_choose_patch(inner, a->outer, a->skipped, outer, outer_is_outer);
