@@ -171,11 +171,8 @@ static bool in_half(const gauntlet_run *run, int half)
 static bool in_quick(const gauntlet_character *c, const gauntlet_motion *m)
 {
     char both[2 * GAUNTLET_NAME + 2];
-    uint32_t hash = 2166136261u;
     snprintf(both, sizeof both, "%s/%s", c->name, m->name);
-    for (const char *p = both; *p != '\0'; p++)
-        hash = (hash ^ (uint32_t)(unsigned char)*p) * 16777619u;
-    return (hash >> 11) % 16 == 0;
+    return (gauntlet_hash(both) >> 11) % 16 == 0;
 }
 
 static void run_case(void *user, gauntlet_character *c, const gauntlet_motion *m)
@@ -211,11 +208,6 @@ static void run_character(gauntlet_run *run, const char *path, const char *name)
     gauntlet_close(&c);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void run_folder(gauntlet_run *run, const char *folder, const char *ending)
 {
     char path[1024], *names[128];
@@ -228,7 +220,7 @@ static void run_folder(gauntlet_run *run, const char *folder, const char *ending
         if (dot != NULL && strstr(ending, dot) != NULL) names[count++] = strdup(e->d_name);
     }
     closedir(dir);
-    qsort(names, (size_t)count, sizeof *names, by_name);
+    qsort(names, (size_t)count, sizeof *names, gauntlet_by_name);
     for (int32_t i = 0; i < count; i++) {
         char name[GAUNTLET_NAME];
         snprintf(path, sizeof path, "%s/%s/%s", run->options->assets, folder, names[i]);

@@ -24,7 +24,6 @@ typedef struct gauntlet_character {
     sup_rig_surface *surface;
     sup_measurer *measurer;
     sup_pose *pose;
-    bool humanoid;   /* motion capture can be retargeted to it */
     bool multi_part; /* several skin components with little volume each */
     float
         *component_joint_weight; /* [skin_vertex_count] 1 where the whole component has one joint with weight >= 0.99 */
@@ -76,6 +75,12 @@ void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character 
                            const gauntlet_motion *motion, const char *method, const float *positions,
                            gauntlet_result *result);
 
+/* FNV-1a hash of a name. */
+uint32_t gauntlet_hash(const char *name);
+/* The memory itself; ends the program if it is NULL. */
+void *gauntlet_must(void *memory);
+/* Order of qsort for an array of strings. */
+int gauntlet_by_name(const void *a, const void *b);
 /* 0: tuning half, 1: judging half; by a hash of the name. */
 int gauntlet_half(const char *name);
 

@@ -10,7 +10,7 @@
 enum { PARAM_LIMIT = 64, SETTINGS = 256 };
 static const double RIGID_WEIGHT = 0.99; /* of one joint in every vertex: the component follows that joint */
 
-static void *must(void *memory)
+void *gauntlet_must(void *memory)
 {
     if (memory != NULL) return memory;
     fprintf(stderr, "check_gauntlet: out of memory\n");
@@ -24,12 +24,22 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-int gauntlet_half(const char *name)
+uint32_t gauntlet_hash(const char *name)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a */
+    uint32_t hash = 2166136261u;
     for (const char *p = name; *p != '\0'; p++)
         hash = (hash ^ (uint32_t)(unsigned char)*p) * 16777619u;
-    return (int)(hash >> 13 & 1u);
+    return hash;
+}
+
+int gauntlet_half(const char *name)
+{
+    return (int)(gauntlet_hash(name) >> 13 & 1u);
+}
+
+int gauntlet_by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* --- Characters --- */
@@ -41,10 +51,10 @@ static void mark_rigid(gauntlet_character *c)
     int32_t count = rig->skin_vertex_count, components = 0;
     for (int32_t v = 0; v < count; v++)
         if (rig->skin_component[v] >= components) components = rig->skin_component[v] + 1;
-    int32_t *joint = must(malloc(((size_t)components + 1) * sizeof *joint));
+    int32_t *joint = gauntlet_must(malloc(((size_t)components + 1) * sizeof *joint));
     for (int32_t i = 0; i < components; i++)
         joint[i] = -2;
-    c->component_joint_weight = must(calloc((size_t)count + 1, sizeof(float)));
+    c->component_joint_weight = gauntlet_must(calloc((size_t)count + 1, sizeof(float)));
     for (int32_t v = 0; v < count; v++) {
         int32_t k = rig->skin_component[v];
         if (k < 0) continue;
@@ -158,7 +168,8 @@ float *gauntlet_bake(const sup_context *context, const gauntlet_character *c, co
     sup_model *model = NULL;
     sup_instance *instance = start(context, c, method, settings, &model);
     if (instance == NULL) return NULL;
-    float *positions = must(malloc((size_t)m->frame_count * (size_t)c->rig->vertex_count * 3 * sizeof *positions));
+    float *positions =
+        gauntlet_must(malloc((size_t)m->frame_count * (size_t)c->rig->vertex_count * 3 * sizeof *positions));
     double begin = now_ms();
     sup_result result = play(c, m, instance, 0, m->frame_count - 1, jitter, positions);
     *milliseconds = (now_ms() - begin) / (double)m->frame_count;
@@ -211,7 +222,7 @@ static void measure_motion(const gauntlet_character *c, const gauntlet_motion *m
     r->acceleration_rms = sqrt(sum / fmax(1.0, (double)samples));
     if (linear != NULL) {
         size_t all = (size_t)m->frame_count * count;
-        float *distances = must(malloc(all * sizeof *distances));
+        float *distances = gauntlet_must(malloc(all * sizeof *distances));
         for (size_t i = 0; i < all; i++)
             distances[i] = (float)(distance(positions + 3 * i, linear + 3 * i) / size);
         qsort(distances, all, sizeof *distances, by_value);
@@ -261,8 +272,9 @@ void gauntlet_measure(gauntlet_character *c, const gauntlet_motion *m, const flo
 {
     const sup_measure_surface *surface = &c->surface->surface;
     size_t stride = (size_t)c->rig->vertex_count * 3, skin_size = (size_t)surface->vertex_count * 3 + 3;
-    float *skin = must(malloc(skin_size * sizeof *skin)), *linear_skin = must(malloc(skin_size * sizeof *skin));
-    double *volumes = must(malloc(((size_t)surface->region_count + 1) * sizeof *volumes)), worst = -1.0;
+    float *skin = gauntlet_must(malloc(skin_size * sizeof *skin)),
+          *linear_skin = gauntlet_must(malloc(skin_size * sizeof *skin));
+    double *volumes = gauntlet_must(malloc(((size_t)surface->region_count + 1) * sizeof *volumes)), worst = -1.0;
     double ms = r->milliseconds;
     *r = (gauntlet_result){
         .volume_min = INFINITY, .region_volume_min = INFINITY, .stretch_min = INFINITY, .milliseconds = ms};
@@ -297,7 +309,7 @@ void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character 
         sup_model *model = NULL;
         sup_instance *instance = start(context, c, method, NULL, &model);
         if (instance == NULL) return;
-        float *again = must(malloc((size_t)m->cut_spacing * stride * sizeof *again));
+        float *again = gauntlet_must(malloc((size_t)m->cut_spacing * stride * sizeof *again));
         if (play(c, m, instance, cut, last, 0, again) == SUP_OK)
             for (size_t v = 0; v < (size_t)c->rig->vertex_count; v++)
                 r->cut_error = fmax(r->cut_error, distance(positions + (size_t)last * stride + 3 * v,

@@ -10,18 +10,11 @@
 static const double WINDOW_SECONDS = 2.0, PI = 3.14159265358979323846;
 enum { ROM_JOINTS = 24, ROM_FRAMES = 12 };
 
-static void *must(void *memory)
-{
-    if (memory != NULL) return memory;
-    fprintf(stderr, "check_gauntlet: out of memory\n");
-    exit(1);
-}
-
 static gauntlet_motion create(const gauntlet_character *c, const char *name, double fps, int32_t frames)
 {
     gauntlet_motion m = {.fps = fps, .frame_count = frames, .node_count = c->character->node_count, .hold_first = -1};
     snprintf(m.name, sizeof m.name, "%s", name);
-    m.world = must(calloc((size_t)frames * (size_t)m.node_count, sizeof *m.world));
+    m.world = gauntlet_must(calloc((size_t)frames * (size_t)m.node_count, sizeof *m.world));
     return m;
 }
 
@@ -120,11 +113,6 @@ static void own_clips(gauntlet_character *c, double fps, const char *filter, gau
     }
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void motion_capture(gauntlet_character *c, const char *assets, double fps, const char *filter, gauntlet_use *use,
                            void *user)
 {
@@ -134,9 +122,9 @@ static void motion_capture(gauntlet_character *c, const char *assets, double fps
     DIR *dir = opendir(folder);
     if (dir == NULL) return;
     for (struct dirent *e = readdir(dir); e != NULL && count < 64; e = readdir(dir))
-        if (strstr(e->d_name, ".bvh") != NULL) names[count++] = must(strdup(e->d_name));
+        if (strstr(e->d_name, ".bvh") != NULL) names[count++] = gauntlet_must(strdup(e->d_name));
     closedir(dir);
-    qsort(names, (size_t)count, sizeof *names, by_name);
+    qsort(names, (size_t)count, sizeof *names, gauntlet_by_name);
     for (int32_t i = 0; i < count; i++) {
         char path[1024], name[GAUNTLET_NAME];
         sup_clip *clip = NULL;
@@ -320,8 +308,8 @@ static void generated(gauntlet_character *c, double fps, const char *filter, gau
     static const char *const names[] = {"rom", "tumble", "snap", "tremble", "stretch"};
     size_t nodes = (size_t)c->character->node_count;
     generator g = {.c = c, .seed = 12345};
-    g.rest = must(calloc(nodes, sizeof *g.rest));
-    g.local = must(calloc(nodes, sizeof *g.local));
+    g.rest = gauntlet_must(calloc(nodes, sizeof *g.rest));
+    g.local = gauntlet_must(calloc(nodes, sizeof *g.local));
     for (size_t i = 0; i < nodes; i++)
         g.rest[i] = c->character->nodes[i].rest;
     for (size_t i = 0; i < sizeof make / sizeof make[0]; i++) {
