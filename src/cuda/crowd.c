@@ -404,13 +404,12 @@ static int send_joints(sup_crowd *crowd, const float *from, void *stream)
 /* Interpolates the joints between the previous frame and this one. */
 static void interpolate_joints(sup_crowd *crowd, double t)
 {
-    for (size_t i = 0; i < (size_t)crowd->count * (size_t)crowd->joint_count; i++) {
-        sup_mat34 from, to;
-        memcpy(&from, crowd->previous_pose + 12 * i, sizeof from);
-        memcpy(&to, crowd->pose + 12 * i, sizeof to);
-        sup_mat34 between = sup_timestep_between(from, to, t);
-        memcpy(crowd->between + 12 * i, &between, sizeof between);
-    }
+    size_t floats = (size_t)crowd->joint_count * 12;
+    for (size_t i = 0; i < (size_t)crowd->count; i++)
+        sup_timestep_interpolate(crowd->joint_count, crowd->joint_parent, crowd->joint_centre,
+                                 (const sup_mat34 *)(const void *)(crowd->previous_pose + i * floats),
+                                 (const sup_mat34 *)(const void *)(crowd->pose + i * floats), t,
+                                 (sup_mat34 *)(void *)(crowd->between + i * floats));
 }
 
 /* --- Settling --- */

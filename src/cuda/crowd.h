@@ -53,6 +53,8 @@ struct sup_crowd {
     float *pose;    /* [count*joint_count*12] joints set by the host, and those of the previous frame */
     float *previous_pose;
     float *between;            /* the same, interpolated */
+    int32_t *joint_parent;     /* [joint_count] -1 for roots; of `projective` */
+    float *joint_centre;       /* [joint_count*3] bind pose; of `projective` */
     sup_gpu_play *play;        /* [count] as last set; clip -1: `pose` is used */
     sup_gpu_command *commands; /* [count] */
     sup_gpu_command *settling; /* [count] for the settle phase of a reset */

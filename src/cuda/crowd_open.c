@@ -704,6 +704,15 @@ static sup_result check_shared(const sup_crowd *crowd, sup_error *error)
     return SUP_OK;
 }
 
+/* The joint tree for interpolation between frames. */
+static sup_result copy_tree(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
+{
+    size_t joints = (size_t)crowd->joint_count;
+    crowd->joint_parent = sup_arena_copy(&crowd->arena, view->joint_parent, joints, sizeof(int32_t));
+    crowd->joint_centre = sup_arena_copy(&crowd->arena, view->joint_centre, joints, 3 * sizeof(float));
+    return crowd->joint_parent != NULL && crowd->joint_centre != NULL ? SUP_OK : sup_fail_memory(error, "the crowd");
+}
+
 static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *view, sup_error *error)
 {
     sup_subdomains *subdomains = NULL;
@@ -722,6 +731,7 @@ static sup_result open_projective(sup_crowd *crowd, const sup_projective_view *v
     if (result == SUP_OK) result = open_anchors(crowd, view, error);
     if (result == SUP_OK) result = open_body(crowd, view, subdomains, error);
     sup_subdomains_destroy(subdomains);
+    if (result == SUP_OK) result = copy_tree(crowd, view, error);
     if (result == SUP_OK) result = check_shared(crowd, error);
     if (result == SUP_OK) result = open_state(crowd, error);
     if (result == SUP_OK) result = open_detect(crowd, &view->detect, error);

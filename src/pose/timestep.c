@@ -57,9 +57,52 @@ void sup_timestep_joints(const sup_mat34 *world, const float origin[3], int32_t 
     }
 }
 
-sup_mat34 sup_timestep_between(sup_mat34 from, sup_mat34 to, double t)
+/* The map of a joint relative to its parent (-1: to the world), with the displacement of the joint's bind centre as its
+ * translation: the identity in the bind pose. False if the parent's matrix has no inverse. */
+static bool relative_to_parent(const sup_mat34 *joints, int32_t parent, sup_vec3d centre, int32_t j,
+                               sup_affine *relative)
 {
-    return sup_affine_to_float(sup_affine_between(sup_affine_from_float(from), sup_affine_from_float(to), t));
+    sup_affine own = sup_affine_from_float(joints[j]), inverse;
+    if (parent >= 0) {
+        if (!sup_affine_inverse(sup_affine_from_float(joints[parent]), &inverse)) return false;
+        own = sup_affine_multiply(inverse, own);
+    }
+    sup_vec3d offset = sup_v3_sub(sup_affine_point(own, centre), centre);
+    own.m[3] = offset.x;
+    own.m[7] = offset.y;
+    own.m[11] = offset.z;
+    *relative = own;
+    return true;
+}
+
+static sup_mat34 interpolate_joint(int32_t j, int32_t parent, sup_vec3d centre, const sup_mat34 *from,
+                                   const sup_mat34 *to, double t, const sup_mat34 *joints)
+{
+    sup_affine a, b;
+    if (!relative_to_parent(from, parent, centre, j, &a) || !relative_to_parent(to, parent, centre, j, &b)) {
+        parent = -1; /* the parent is scaled to nothing */
+        relative_to_parent(from, parent, centre, j, &a);
+        relative_to_parent(to, parent, centre, j, &b);
+    }
+    sup_affine own = sup_affine_between(a, b, t);
+    sup_vec3d turned = sup_affine_vector(own, centre);
+    own.m[3] += centre.x - turned.x;
+    own.m[7] += centre.y - turned.y;
+    own.m[11] += centre.z - turned.z;
+    if (parent >= 0) own = sup_affine_multiply(sup_affine_from_float(joints[parent]), own);
+    return sup_affine_to_float(own);
+}
+
+void sup_timestep_interpolate(int32_t joint_count, const int32_t *parent, const float *centre, const sup_mat34 *from,
+                              const sup_mat34 *to, double t, sup_mat34 *joints)
+{
+    if (t <= 0.0 || t >= 1.0) {
+        memcpy(joints, t <= 0.0 ? from : to, (size_t)joint_count * sizeof *joints);
+        return;
+    }
+    for (int32_t j = 0; j < joint_count; j++)
+        joints[j] = interpolate_joint(j, parent[j] < j ? parent[j] : -1, sup_v3_load(centre + 3 * (size_t)j), from, to,
+                                      t, joints);
 }
 
 bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *previous, const sup_mat34 *now, int32_t steps,

@@ -36,8 +36,13 @@ double sup_timestep_fraction(const sup_timestep *frame, int32_t i);
 void sup_timestep_joints(const sup_mat34 *world, const float origin[3], int32_t joint_count, const int32_t *joint_node,
                          const float *inverse_bind, sup_mat34 *joints);
 
-/* Interpolates a joint: rotation by slerp, the rest linearly. */
-sup_mat34 sup_timestep_between(sup_mat34 from, sup_mat34 to, double t);
+/* Interpolates skinning matrices relative to their parents, so that bones stay connected between frames: the map of a
+ * joint relative to its parent is interpolated about the joint's bind centre (rotation by slerp, the rest linearly)
+ * and multiplied down the tree. t = 0 and t = 1 give `from` and `to` exactly. `parent` [joint_count]: -1 for roots; a
+ * joint whose parent comes after it is interpolated like a root. `centre` [joint_count*3]: bind pose. `joints` may
+ * not overlap the inputs. */
+void sup_timestep_interpolate(int32_t joint_count, const int32_t *parent, const float *centre, const sup_mat34 *from,
+                              const sup_mat34 *to, double t, sup_mat34 *joints);
 
 /* Whether the whole skeleton was teleported: every joint moved by more than half the character's size per step. The
  * simulation then restarts at rest. */

@@ -4,6 +4,7 @@
 struct sup_rig_storage {
     sup_context context;
     sup_arena arena;
+    const int32_t *rigid_joint; /* [skin_vertex_count] */
 };
 
 /* The list that sup_character_inspect returns, with its allocator, in one allocation. */
@@ -43,6 +44,11 @@ void sup_rig_destroy(sup_rig *rig)
     sup_free(&allocator, rig, sizeof *rig);
 }
 
+const int32_t *sup_rig_rigid_joints(const sup_rig *rig)
+{
+    return rig->storage->rigid_joint;
+}
+
 static sup_result check_def(const sup_rig_def *def, sup_rig_def *checked, sup_error *error)
 {
     *checked = def != NULL ? *def : sup_default_rig_def();
@@ -66,8 +72,8 @@ static sup_result run_stages(sup_rig_build *build, sup_error *error)
     static stage *const surface[] = {sup_rig_skeleton, sup_rig_positions, sup_rig_skin,
                                      sup_rig_normals,  sup_rig_roles,     sup_rig_topology};
     static stage *const skeleton[] = {sup_rig_influences,        sup_rig_bones,           sup_rig_compute_weights,
-                                      sup_rig_update_bone_tails, sup_rig_pack_influences, sup_rig_bone_defects,
-                                      sup_rig_outside_joints};
+                                      sup_rig_update_bone_tails, sup_rig_pack_influences, sup_rig_rigid_components,
+                                      sup_rig_bone_defects,      sup_rig_outside_joints};
     sup_result result = SUP_OK;
     for (int32_t i = 0; i < SUP_COUNT(surface) && result == SUP_OK; i++) {
         if (build->stop || (build->defects.fatal && !build->inspect)) return SUP_OK;
@@ -89,7 +95,9 @@ static sup_result run_build(sup_rig_build *build, const sup_context *context, co
     if (build->rig == NULL) return sup_fail_memory(error, "the rig");
     build->arena = &build->rig->storage->arena;
     build->rig->character = character;
-    return run_stages(build, error);
+    sup_result result = run_stages(build, error);
+    build->rig->storage->rigid_joint = build->rigid_joint;
+    return result;
 }
 
 static void end_build(sup_rig_build *build)

@@ -82,6 +82,7 @@ typedef struct sup_rig_build {
     sup_rig_surface surface;
     sup_rig_weights weights;
     sup_rig_bone_segments bones;
+    const int32_t *rigid_joint; /* result of rigid_components.c: sup_rig_rigid_joints */
 } sup_rig_build;
 
 sup_result sup_rig_skeleton(sup_rig_build *build, sup_error *error);
@@ -95,6 +96,7 @@ sup_result sup_rig_bones(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_compute_weights(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_update_bone_tails(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_pack_influences(sup_rig_build *build, sup_error *error);
+sup_result sup_rig_rigid_components(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_bone_defects(sup_rig_build *build, sup_error *error);
 sup_result sup_rig_outside_joints(sup_rig_build *build, sup_error *error);
 

@@ -151,9 +151,14 @@ TEST(collider_contact_of_crowds_matches_cpu)
     outcome o = compare(&f, 5, true, 60.0);
     CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "with a clip: difference %g, displacement %g",
               o.max_difference, o.displaced);
-    o = compare(&f, 2, false, 40.0);
-    CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "40 frames a second: difference %g, displacement %g",
-              o.max_difference, o.displaced);
+    /* Steps between frames. Not 40 frames a second: there the CPU's own result changes by 6e-4 if the input changes by
+     * 1e-7, because a vertex is exactly between two contact states. */
+    static const double rates[] = {44.0, 50.0, 75.0};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        o = compare(&f, 2, false, rates[i]);
+        CHECK_MSG(o.max_difference < 1e-5 && o.displaced > 0.01, "%g frames a second: difference %g, displacement %g",
+                  rates[i], o.max_difference, o.displaced);
+    }
     /* So deep that it releases skin whose bone is inside. */
     colliders[PLANE] = sup_collider_plane((sup_vec3){0.6f * f.rig->size, 0.0f, 0.0f}, (sup_vec3){1.0f, 0.0f, 0.0f});
     o = compare(&f, 1, false, 60.0);

@@ -48,3 +48,62 @@ TEST(a_long_pause_is_limited_and_spread_over_the_frame)
     CHECK_NEAR(sup_timestep_fraction(&frame, 1), 1.0 / SUP_TIMESTEP_MAX_STEPS, 1e-15);
     CHECK_NEAR(sup_timestep_fraction(&frame, frame.count), 1.0, 0.0);
 }
+
+/* --- Interpolation of joints --- */
+
+static const int32_t chain_parent[2] = {-1, 0};
+static const float chain_centre[6] = {0, 0, 0, 1, 0, 0};
+
+/* A chain along x: both joints rotate by 90 degrees about z against their parents, and the root moves. */
+static void bend_chain(sup_mat34 joints[2])
+{
+    joints[0] = (sup_mat34){{0, -1, 0, 3, 1, 0, 0, 4, 0, 0, 1, 5}};
+    sup_mat34 own = {{0, -1, 0, 1, 1, 0, 0, -1, 0, 0, 1, 0}}; /* about (1, 0, 0) */
+    joints[1] = sup_mat34_multiply(joints[0], own);
+}
+
+static sup_vec3d moved(const sup_mat34 *joint, double x)
+{
+    return sup_affine_point(sup_affine_from_float(*joint), sup_v3(x, 0, 0));
+}
+
+TEST(interpolated_bones_stay_connected_and_keep_their_lengths)
+{
+    sup_mat34 from[2] = {sup_mat34_identity(), sup_mat34_identity()}, to[2], joints[2];
+    bend_chain(to);
+    for (double t = 0.1; t < 1.0; t += 0.1) {
+        sup_timestep_interpolate(2, chain_parent, chain_centre, from, to, t, joints);
+        CHECK_NEAR(sup_v3_distance(moved(&joints[0], 1.0), moved(&joints[1], 1.0)), 0.0, 1e-6);
+        CHECK_NEAR(sup_v3_distance(moved(&joints[0], 0.0), moved(&joints[1], 1.0)), 1.0, 1e-6);
+        CHECK_NEAR(sup_v3_distance(moved(&joints[1], 1.0), moved(&joints[1], 2.0)), 1.0, 1e-6);
+        sup_vec3d root = moved(&joints[0], 0.0);
+        CHECK_NEAR(sup_v3_distance(root, sup_v3(3.0 * t, 4.0 * t, 5.0 * t)), 0.0, 1e-6);
+    }
+}
+
+TEST(the_ends_of_an_interpolation_are_exact)
+{
+    sup_mat34 from[2] = {sup_mat34_identity(), sup_mat34_identity()}, to[2], joints[2];
+    bend_chain(to);
+    from[1].m[3] = 0.1f; /* a joint that leaves its parent */
+    sup_timestep_interpolate(2, chain_parent, chain_centre, from, to, 0.0, joints);
+    CHECK(memcmp(joints, from, sizeof joints) == 0);
+    sup_timestep_interpolate(2, chain_parent, chain_centre, from, to, 1.0, joints);
+    CHECK(memcmp(joints, to, sizeof joints) == 0);
+    sup_timestep_interpolate(2, chain_parent, chain_centre, from, to, 1e-7, joints); /* and there is no jump */
+    for (int i = 0; i < 24; i++)
+        CHECK_NEAR(joints[i / 12].m[i % 12], from[i / 12].m[i % 12], 2e-6);
+    sup_timestep_interpolate(2, chain_parent, chain_centre, from, to, 1.0 - 1e-7, joints);
+    for (int i = 0; i < 24; i++)
+        CHECK_NEAR(joints[i / 12].m[i % 12], to[i / 12].m[i % 12], 2e-6);
+}
+
+/* A parent that is scaled to nothing has no inverse: its child is interpolated like a root. */
+TEST(a_parent_of_size_zero_does_not_break_its_children)
+{
+    sup_mat34 from[2] = {sup_mat34_identity(), sup_mat34_identity()}, to[2] = {{{0}}, sup_mat34_identity()}, joints[2];
+    to[1].m[7] = 2.0f;
+    sup_timestep_interpolate(2, chain_parent, chain_centre, from, to, 0.5, joints);
+    CHECK_NEAR(joints[1].m[0], 1.0, 1e-6);
+    CHECK_NEAR(joints[1].m[7], 1.0, 1e-6);
+}

@@ -667,3 +667,47 @@ TEST(same_rig_for_any_thread_count)
     release(b, c);
     sup_thread_pool_destroy(pool);
 }
+
+/* A triangle beside the tube, in the tube's skin, with these weights of the second joint in its corners. */
+static void add_plate(make_data *d, float x, const float weight[3])
+{
+    int32_t first = make_vertex(d, x, 4.0f, 0.0f);
+    make_influence(d, 1, weight[0]);
+    make_influence(d, 0, 1.0f - weight[0]);
+    for (int32_t k = 1; k < 3; k++) {
+        make_vertex(d, x, 4.0f + (float)k, (float)(k % 2));
+        make_influence(d, 1, weight[k]);
+        make_influence(d, 0, 1.0f - weight[k]);
+    }
+    make_triangle(d, first, first + 1, first + 2);
+}
+
+TEST(a_component_with_one_joint_is_rigid)
+{
+    static const float rigid[3] = {1.0f, 0.995f, 1.0f}, soft[3] = {1.0f, 0.98f, 1.0f};
+    sup_character *c;
+    make_data *d = make_tube(6);
+    add_plate(d, 1.5f, rigid);
+    add_plate(d, 2.5f, soft);
+    sup_rig *rig = rig_of(d, &c);
+    const int32_t *joint = sup_rig_rigid_joints(rig);
+    CHECK_EQ(rig->component_count, 3);
+    for (int32_t s = 0; s < rig->skin_vertex_count; s++) {
+        int32_t v = rig->skin_to_vertex[s];
+        CHECK_EQ(joint[s], v >= MAKE_TUBE_VERTICES && v < MAKE_TUBE_VERTICES + 3 ? 1 : -1);
+    }
+    release(rig, c);
+}
+
+/* A blob on one joint is soft: rigid as a whole, it would need no method. */
+TEST(skin_with_one_joint_as_a_whole_is_soft)
+{
+    sup_character *c;
+    make_data *d = make_tube(6);
+    for (int32_t i = 0; i < d->influence_first[MAKE_TUBE_VERTICES]; i++)
+        d->influence_bone[i] = 0;
+    sup_rig *rig = rig_of(d, &c);
+    for (int32_t s = 0; s < rig->skin_vertex_count; s++)
+        CHECK_EQ(sup_rig_rigid_joints(rig)[s], -1);
+    release(rig, c);
+}

@@ -16,7 +16,7 @@ const sup_method sup_method_anatomy = {
     .summary =
         "Projective skinning with layers of fat and muscle on bone surfaces, for characters with an anatomy: the "
         "belly moves, the rib cage does not.",
-    .version = 3,
+    .version = 4,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_COLLIDES | SUP_METHOD_LAYERS,
     .params = params,
     .param_count = SUP_ANATOMY_PARAM_COUNT,

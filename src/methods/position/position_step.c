@@ -490,8 +490,8 @@ static void advance(position_state *s, const sup_step_input *input)
             continue;
         }
         double begin = sup_timestep_fraction(&frame, i - 1), end = sup_timestep_fraction(&frame, i);
-        for (int32_t j = 0; j < s->view.joint_count; j++)
-            between[j] = i == frame.count ? now[j] : sup_timestep_between(previous[j], now[j], end);
+        sup_timestep_interpolate(s->view.joint_count, s->view.collide.parent, s->view.joint_centre, previous, now,
+                                 i == frame.count ? 1.0 : end, between);
         simulate(s, input, between, begin, end);
     }
     memcpy(previous, now, (size_t)s->view.joint_count * sizeof *now);

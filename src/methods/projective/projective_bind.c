@@ -1,5 +1,6 @@
 /* projective_bind.c - builds a model from a rig, stage by stage. */
 #include "bind/model.h"
+#include "math/affine.h"
 #include "tissue/anchors.h"
 #include "contact/detect.h"
 #include "methods/projective/projective.h"
@@ -177,9 +178,19 @@ static sup_result bind_joints(binding *b, sup_error *error)
     int32_t *node = sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_NODE, SUP_ARRAY_INT32, rig->joint_count);
     float *inverse =
         sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_INVERSE, SUP_ARRAY_FLOAT, 12 * (int64_t)rig->joint_count);
+    int32_t *parent = sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_PARENT, SUP_ARRAY_INT32, rig->joint_count);
+    float *centre =
+        sup_model_add(b->builder, SUP_PROJECTIVE_JOINT_CENTRE, SUP_ARRAY_FLOAT, 3 * (int64_t)rig->joint_count);
     float *scale = sup_model_add(b->builder, SUP_PROJECTIVE_SCALE, SUP_ARRAY_FLOAT, 2);
     int32_t *stats = sup_model_add(b->builder, "stats", SUP_ARRAY_INT32, 2);
-    if (node == NULL || inverse == NULL || scale == NULL || stats == NULL) return sup_fail_memory(error, "the joints");
+    if (node == NULL || inverse == NULL || parent == NULL || centre == NULL || scale == NULL || stats == NULL)
+        return sup_fail_memory(error, "the joints");
+    for (int32_t j = 0; j < rig->joint_count; j++) {
+        sup_affine bind;
+        sup_affine_inverse(sup_affine_from_float(rig->joint_inverse_bind[j]), &bind);
+        sup_v3_store(centre + 3 * (size_t)j, sup_affine_translation(bind));
+        parent[j] = rig->joint_parent[j] < j ? rig->joint_parent[j] : -1;
+    }
     memcpy(node, rig->joint_node, joints * sizeof *node);
     memcpy(inverse, rig->joint_inverse_bind, joints * sizeof(sup_mat34));
     scale[0] = rig->size;

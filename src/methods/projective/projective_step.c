@@ -253,8 +253,8 @@ static sup_result simulate(sup_projective_state *s, const sup_step_input *input,
 {
     const sup_mat34 *previous = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
     sup_mat34 *joints = at(s, s->at.joints[3]);
-    for (int32_t j = 0; j < s->view.joint_count; j++)
-        joints[j] = t1 < 1.0 ? sup_timestep_between(previous[j], now[j], t1) : now[j];
+    sup_timestep_interpolate(s->view.joint_count, s->view.joint_parent, s->view.joint_centre, previous, now, t1,
+                             joints);
     sup_projective_evaluate_anchors(s, input->context, joints);
     end_stage(input, "anchors");
     float damping =

@@ -14,15 +14,21 @@ static sup_result open_joints(const sup_model *model, sup_projective_view *view,
     int64_t count = sup_model_array_count(model, SUP_PROJECTIVE_JOINT_NODE);
     view->joint_node = sup_model_array(model, SUP_PROJECTIVE_JOINT_NODE, SUP_ARRAY_INT32, -1);
     view->joint_inverse_bind = sup_model_array(model, SUP_PROJECTIVE_JOINT_INVERSE, SUP_ARRAY_FLOAT, 12 * count);
+    view->joint_parent = sup_model_array(model, SUP_PROJECTIVE_JOINT_PARENT, SUP_ARRAY_INT32, count);
+    view->joint_centre = sup_model_array(model, SUP_PROJECTIVE_JOINT_CENTRE, SUP_ARRAY_FLOAT, 3 * count);
     const float *scale = sup_model_array(model, SUP_PROJECTIVE_SCALE, SUP_ARRAY_FLOAT, 2);
-    if (view->joint_node == NULL || view->joint_inverse_bind == NULL || scale == NULL || count > INT32_MAX)
+    if (view->joint_node == NULL || view->joint_inverse_bind == NULL || view->joint_parent == NULL ||
+        view->joint_centre == NULL || scale == NULL || count > INT32_MAX)
         return fail_arrays(error, "joints");
     view->joint_count = (int32_t)count;
     view->size = scale[0];
     view->unit_metres = scale[1];
     bool ok = isfinite(view->size) && view->size > 0.0f && isfinite(view->unit_metres) && view->unit_metres >= 0.0f;
     for (int32_t j = 0; ok && j < view->joint_count; j++)
-        ok = view->joint_node[j] >= 0 && view->joint_node[j] < sup_model_node_count(model);
+        ok = view->joint_node[j] >= 0 && view->joint_node[j] < sup_model_node_count(model) &&
+             view->joint_parent[j] >= -1 && view->joint_parent[j] < j;
+    for (int64_t i = 0; ok && i < 3 * count; i++)
+        ok = isfinite(view->joint_centre[i]);
     for (int64_t i = 0; ok && i < 12 * count; i++)
         ok = isfinite(view->joint_inverse_bind[i]);
     return ok ? SUP_OK : fail_arrays(error, "joints");

@@ -16,6 +16,8 @@
 #define SUP_PROJECTIVE_UPSAMPLE "up"
 #define SUP_PROJECTIVE_JOINT_NODE "projective.node"
 #define SUP_PROJECTIVE_JOINT_INVERSE "projective.inverse"
+#define SUP_PROJECTIVE_JOINT_PARENT "projective.parent"
+#define SUP_PROJECTIVE_JOINT_CENTRE "projective.centre"
 #define SUP_PROJECTIVE_SCALE "projective.scale"
 #define SUP_PROJECTIVE_START_JOINT "projective.startjoint"
 #define SUP_PROJECTIVE_START_WEIGHT "projective.startweight"
@@ -45,6 +47,8 @@ typedef struct sup_projective_view {
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */
+    const int32_t *joint_parent;     /* [joint_count] parents before children, -1 for roots */
+    const float *joint_centre;       /* [joint_count*3] bind pose, world space */
     /* Linear blending of the simulated skin: start of the solver after a reset. */
     const int32_t *start_joint; /* [skin_count*SUP_PROJECTIVE_INFLUENCES] */
     const float *start_weight;  /* same size; the weights of a vertex sum to 1 */
