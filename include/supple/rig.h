@@ -129,8 +129,7 @@ SUP_API void sup_rig_destroy(sup_rig *rig);
 
 /* Rigid components: connected components of the skin all of whose vertices have the same joint with a weight of at
  * least 0.99, such as armour, buckles and parts of robots. Methods leave them to linear blending.
- * [skin_vertex_count]: the joint, -1 for soft skin. All skin is soft if it follows one joint as a whole. Valid until
- * the rig is destroyed. */
+ * [skin_vertex_count]: the joint, -1 for soft skin. Valid until the rig is destroyed. */
 SUP_API const int32_t *sup_rig_rigid_joints(const sup_rig *rig);
 
 /* All defects that sup_rig_create would find. Fatal defects are listed too and do not make the call fail, so that any

@@ -1,17 +1,20 @@
-/* rest_contact.c - skin that lies against itself in the bind pose and follows one joint: eyelids, lips, nails, toes.
+/* rest_contact.c - skin that lies against other skin in the bind pose and moves with it: eyelids, lips, nails, clothes
+ * on a body, a neck in a collar.
  *
  * Not in the thesis. Two layers of skin that touch at rest cross as soon as the tissue below them bends by a
  * hundredth of an edge, and contacts of the simulated mesh, which is coarser, cannot resolve the two layers. Where
- * both follow the same joint nothing is lost by attaching them to it: they are treated as a region painted rigid,
- * with the same smooth border; so is skin that lies against eyes and teeth, which follow it. Layers of different
- * joints (thighs, an arm on the chest) are left to contact. */
+ * both have similar skin weights, linear blending moves them together: they are treated as a region painted rigid,
+ * with the same smooth border; so is skin that lies against eyes and teeth, which follow it. Layers with different
+ * weights (thighs, an arm on the chest) are left to contact. */
 #include "contact/rest_contact.h"
 
 #include "geometry/adjacency.h"
 #include "geometry/bvh.h"
 
-static const float SINGLE_WEIGHT = 0.9f;   /* joint weight from which on a vertex follows one joint, */
-static const float RELEASED_WEIGHT = 0.5f; /* and up to which it is not attached to it */
+static const float SINGLE_WEIGHT = 0.9f;   /* joint weight from which on a vertex follows one joint */
+static const float SIMILAR = 0.75f;        /* common skin weight from which on two layers move together */
+static const float ATTACHED_WEIGHT = 0.9f; /* common weight with a rest contact from which on skin is attached, */
+static const float RELEASED_WEIGHT = 0.5f; /* and up to which it is not */
 static const double RIGID_REACH = 2.0;     /* edges of a rigid component: distance of skin that lies against it */
 
 enum {
@@ -21,25 +24,31 @@ enum {
     BEYOND = BLEND_RINGS + 1
 };
 
-enum { SINGLE_JOINT = 1, SEVERAL_JOINTS = 2 }; /* flags: rest contact of skin that follows one joint, or several */
+/* Flags: rest contact with skin that moves alike; and those of rest_contact.h. */
+enum { SAME_MOTION = 4, OTHER_MOTION = SUP_REST_CONTACT_OTHER_MOTION, COMPONENTS = SUP_REST_CONTACT_COMPONENTS };
 
 typedef struct layer_search {
+    const sup_rig *rig;
     const sup_simulated_surface *surface;
     int32_t *joint;              /* [middle_count] that a vertex follows, -1 for several */
     int32_t *first, *neighbours; /* of the middle mesh */
     int32_t *seen;               /* [middle_count] last vertex whose neighbourhood it was in */
     int32_t *queue;              /* [middle_count] */
-    unsigned char *contact;      /* [middle_count] SINGLE_JOINT, SEVERAL_JOINTS */
+    unsigned char *contact;      /* [middle_count] flags */
     int32_t vertex;              /* current vertex of the query */
-    bool any_joint;              /* the query accepts layers of all joints */
+    bool any_weights;            /* the query accepts layers of all weights */
     int32_t rigid_joint;         /* current rigid component: its joint */
 } layer_search;
 
-static float joint_weight(const sup_rig *rig, int32_t vertex, int32_t joint)
+/* Sum over the joints of the smaller weight of two render vertices: 1 if linear blending moves them alike. */
+static float common_weight(const sup_rig *rig, int32_t a, int32_t b)
 {
-    for (int32_t i = rig->influence_first[vertex]; i < rig->influence_first[vertex + 1]; i++)
-        if (rig->influence_joint[i] == joint) return rig->influence_weight[i];
-    return 0.0f;
+    float sum = 0.0f;
+    for (int32_t i = rig->influence_first[a]; i < rig->influence_first[a + 1]; i++)
+        for (int32_t k = rig->influence_first[b]; k < rig->influence_first[b + 1]; k++)
+            if (rig->influence_joint[i] == rig->influence_joint[k])
+                sum += fminf(rig->influence_weight[i], rig->influence_weight[k]);
+    return sum;
 }
 
 static int32_t rig_vertex(const sup_rig *rig, const sup_simulated_surface *s, int32_t fine)
@@ -83,13 +92,28 @@ static double mark_neighbourhood(layer_search *c, int32_t v)
     return longest;
 }
 
-/* Another layer that follows the same joint, or any joint. */
+static int32_t component_of(const layer_search *c, int32_t middle)
+{
+    return c->rig->skin_component[c->surface->fine_source[c->surface->middle_fine[middle]]];
+}
+
+/* Whether linear blending moves two layers together. In one component both must follow one joint: skin with similar
+ * weights there may be a crease, which tissue shapes better. */
+static bool moves_with(const layer_search *c, int32_t a, int32_t b)
+{
+    const sup_simulated_surface *s = c->surface;
+    if (component_of(c, a) == component_of(c, b)) return c->joint[a] >= 0 && c->joint[a] == c->joint[b];
+    return common_weight(c->rig, rig_vertex(c->rig, s, s->middle_fine[a]), rig_vertex(c->rig, s, s->middle_fine[b])) >=
+           SIMILAR;
+}
+
+/* Another layer that moves with the vertex, or any other layer. */
 static bool is_other_layer(void *user, int32_t triangle)
 {
     const layer_search *c = user;
     for (int32_t k = 0; k < 3; k++) {
         int32_t corner = c->surface->middle_triangles[3 * (size_t)triangle + (size_t)k];
-        if (c->seen[corner] == c->vertex || (!c->any_joint && c->joint[corner] != c->joint[c->vertex])) return false;
+        if (c->seen[corner] == c->vertex || (!c->any_weights && !moves_with(c, c->vertex, corner))) return false;
     }
     return true;
 }
@@ -101,14 +125,17 @@ static void find_layers(layer_search *c, const sup_bvh *tree)
         c->vertex = v;
         double reach = mark_neighbourhood(c, v);
         sup_vec3d position = sup_v3_load(s->middle_positions + 3 * (size_t)v);
-        c->any_joint = c->joint[v] < 0;
+        c->any_weights = false;
         sup_bvh_nearest nearest = sup_bvh_closest_of(tree, position, reach, is_other_layer, c);
-        if (nearest.triangle < 0 && !c->any_joint) {
-            c->any_joint = true;
+        if (nearest.triangle < 0) {
+            c->any_weights = true;
             nearest = sup_bvh_closest_of(tree, position, reach, is_other_layer, c);
         }
         if (nearest.triangle < 0) continue;
-        unsigned char flag = c->any_joint ? SEVERAL_JOINTS : SINGLE_JOINT;
+        int32_t other = s->middle_triangles[3 * (size_t)nearest.triangle];
+        unsigned char flag = c->any_weights                                 ? OTHER_MOTION
+                             : component_of(c, v) == component_of(c, other) ? SAME_MOTION
+                                                                            : SAME_MOTION | COMPONENTS;
         c->contact[v] |= flag;
         for (int32_t k = 0; k < 3; k++)
             c->contact[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)k]] |= flag;
@@ -163,7 +190,7 @@ static void find_skin_near_rigid(layer_search *c, const sup_rig *rig, const sup_
             sup_bvh_nearest nearest = sup_bvh_closest_of(tree, sup_v3_load(rig->skin_positions + 3 * (size_t)corner[k]),
                                                          reach, is_same_joint, c);
             for (int32_t e = 0; e < 3 && nearest.triangle >= 0; e++)
-                c->contact[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)e]] |= SINGLE_JOINT;
+                c->contact[s->middle_triangles[3 * (size_t)nearest.triangle + (size_t)e]] |= SAME_MOTION;
         }
     }
 }
@@ -204,31 +231,31 @@ static sup_result list_neighbours(const sup_context *context, sup_arena *arena, 
     return allocated ? SUP_OK : sup_fail_memory(error, "rest contacts of the skin");
 }
 
-/* The joint of rest contacts at the simulated vertex nearest along the skin, -1 for none. Overwrites the search's
- * queue. */
-static void map_to_coarse(const layer_search *c, int32_t *distance, int32_t *from, int32_t *joint,
-                          unsigned char *several_joints)
+/* A render vertex in rest contact at each simulated vertex, nearest along the skin, -1 for none. Overwrites the
+ * search's queue. */
+static void map_to_coarse(const layer_search *c, int32_t *distance, int32_t *from, int32_t *contact,
+                          unsigned char *flags)
 {
     const sup_simulated_surface *s = c->surface;
     for (int32_t v = 0; v < s->middle_count; v++)
         distance[v] = INT32_MAX;
     for (int32_t v = 0; v < s->coarse_count; v++) {
-        joint[v] = -1;
-        several_joints[v] = 0;
+        contact[v] = -1;
+        flags[v] = 0;
         distance[s->coarse_middle[v]] = 0;
         from[s->coarse_middle[v]] = v;
     }
     spread(c->first, c->neighbours, s->middle_count, INT32_MAX - 1, distance, from, c->queue);
     for (int32_t v = 0; v < s->middle_count; v++) {
         if (distance[v] == INT32_MAX) continue;
-        if (c->contact[v] & SINGLE_JOINT) joint[from[v]] = c->joint[v];
-        if (c->contact[v] & SEVERAL_JOINTS) several_joints[from[v]] = 1;
+        if (c->contact[v] & SAME_MOTION) contact[from[v]] = rig_vertex(c->rig, s, s->middle_fine[v]);
+        flags[from[v]] |= c->contact[v] & (OTHER_MOTION | COMPONENTS);
     }
 }
 
 /* Weights from simulated vertices at rest contacts outwards. */
 static sup_result spread_weights(const sup_context *context, sup_arena *arena, const sup_rig *rig,
-                                 const sup_simulated_surface *s, int32_t *joint, float *weight, sup_error *error)
+                                 const sup_simulated_surface *s, int32_t *contact, float *weight, sup_error *error)
 {
     int32_t *first = NULL, *neighbours = NULL;
     int32_t *distance = sup_arena_alloc(arena, 2 * (size_t)s->coarse_count, sizeof *distance);
@@ -237,31 +264,32 @@ static sup_result spread_weights(const sup_context *context, sup_arena *arena, c
                                         &first, &neighbours, error);
     if (result != SUP_OK) return result;
     for (int32_t v = 0; v < s->coarse_count; v++)
-        distance[v] = joint[v] >= 0 ? 0 : BEYOND;
-    spread(first, neighbours, s->coarse_count, BEYOND - 1, distance, joint, distance + s->coarse_count);
+        distance[v] = contact[v] >= 0 ? 0 : BEYOND;
+    spread(first, neighbours, s->coarse_count, BEYOND - 1, distance, contact, distance + s->coarse_count);
     for (int32_t v = 0; v < s->coarse_count; v++) {
         float near = distance[v] <= FULL_RINGS ? 1.0f : (float)(BEYOND - distance[v]) / (float)(BEYOND - FULL_RINGS);
-        float own = joint[v] < 0 ? 0.0f : joint_weight(rig, rig_vertex(rig, s, s->coarse_fine[v]), joint[v]);
-        weight[v] = near * fmaxf(0.0f, fminf(1.0f, (own - RELEASED_WEIGHT) / (SINGLE_WEIGHT - RELEASED_WEIGHT)));
+        float own = contact[v] < 0 ? 0.0f : common_weight(rig, rig_vertex(rig, s, s->coarse_fine[v]), contact[v]);
+        weight[v] = near * fmaxf(0.0f, fminf(1.0f, (own - RELEASED_WEIGHT) / (ATTACHED_WEIGHT - RELEASED_WEIGHT)));
     }
     return SUP_OK;
 }
 
 sup_result sup_rest_contact_weights(const sup_context *context, const sup_rig *rig,
-                                    const sup_simulated_surface *surface, float *weight, unsigned char *several_joints,
+                                    const sup_simulated_surface *surface, float *weight, unsigned char *flags,
                                     sup_error *error)
 {
     sup_arena arena = sup_arena_create(&context->allocator);
     size_t n = (size_t)surface->middle_count;
-    layer_search c = {.surface = surface,
+    layer_search c = {.rig = rig,
+                      .surface = surface,
                       .joint = sup_arena_alloc(&arena, n, sizeof(int32_t)),
                       .seen = sup_arena_alloc(&arena, n, sizeof(int32_t)),
                       .queue = sup_arena_alloc(&arena, n, sizeof(int32_t)),
                       .contact = sup_arena_alloc(&arena, n, 1)};
-    int32_t *joint = sup_arena_alloc(&arena, (size_t)surface->coarse_count, sizeof *joint);
+    int32_t *contact = sup_arena_alloc(&arena, (size_t)surface->coarse_count, sizeof *contact);
     int32_t *from = sup_arena_alloc(&arena, n, sizeof *from);
     int32_t *rigid_joint = sup_arena_alloc(&arena, (size_t)rig->component_count, sizeof *rigid_joint);
-    bool allocated = c.joint != NULL && c.seen != NULL && c.queue != NULL && c.contact != NULL && joint != NULL &&
+    bool allocated = c.joint != NULL && c.seen != NULL && c.queue != NULL && c.contact != NULL && contact != NULL &&
                      from != NULL && rigid_joint != NULL;
     sup_bvh tree = {0};
     sup_result result = allocated
@@ -277,8 +305,8 @@ sup_result sup_rest_contact_weights(const sup_context *context, const sup_rig *r
         find_layers(&c, &tree);
         find_rigid_components(rig, surface, rigid_joint);
         find_skin_near_rigid(&c, rig, &tree, rigid_joint);
-        map_to_coarse(&c, c.seen, from, joint, several_joints);
-        result = spread_weights(context, &arena, rig, surface, joint, weight, error);
+        map_to_coarse(&c, c.seen, from, contact, flags);
+        result = spread_weights(context, &arena, rig, surface, contact, weight, error);
         sup_bvh_free(&tree);
     }
     sup_arena_destroy(&arena);

@@ -1,14 +1,19 @@
-/* rest_contact.h (internal) - skin that lies against itself in the bind pose and follows one joint: eyelids, lips,
- * nails, toes. */
+/* rest_contact.h (internal) - skin that lies against other skin in the bind pose and moves with it: eyelids, lips,
+ * nails, clothes on a body. */
 #ifndef SUP_CONTACT_REST_CONTACT_H
 #define SUP_CONTACT_REST_CONTACT_H
 
 #include "skin/simulated_surface.h"
 
+enum {
+    SUP_REST_CONTACT_OTHER_MOTION = 1, /* with skin that linear blending moves otherwise, as thighs and toes */
+    SUP_REST_CONTACT_COMPONENTS = 2    /* with skin of another component that moves alike */
+};
+
 /* weight[coarse_count]: how much a simulated vertex follows linear blending because of it, 0 to 1.
- * several_joints[coarse_count]: 1 where skin lies against itself but follows several joints, as toes at their roots. */
+ * flags[coarse_count]: of rest contacts at the vertex. */
 sup_result sup_rest_contact_weights(const sup_context *context, const sup_rig *rig,
-                                    const sup_simulated_surface *surface, float *weight, unsigned char *several_joints,
+                                    const sup_simulated_surface *surface, float *weight, unsigned char *flags,
                                     sup_error *error);
 
 #endif

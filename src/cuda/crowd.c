@@ -376,12 +376,12 @@ static int send_seconds(sup_crowd *crowd, float seconds, void *stream)
 }
 
 /* Sends the fraction of the untangling offsets that is left after `dt` seconds. */
-static int send_keep(sup_crowd *crowd, float dt, void *stream)
+static int send_frame_time(sup_crowd *crowd, float dt, void *stream)
 {
-    float decay = sup_untangle_decay(dt);
-    if (crowd->decay == decay) return 0;
-    crowd->decay = decay;
-    return sup_cuda_copy_async(crowd->device_decay, &crowd->decay, sizeof decay, stream);
+    if (crowd->frame_time[1] == dt) return 0;
+    crowd->frame_time[0] = sup_untangle_decay(dt);
+    crowd->frame_time[1] = dt;
+    return sup_cuda_copy_async(crowd->device_frame_time, crowd->frame_time, sizeof crowd->frame_time, stream);
 }
 
 /* Sends the joints of instances that do not play a clip. */
@@ -565,17 +565,27 @@ static int pose_at(sup_crowd *crowd, bool moved, double previous, double t, doub
     return send_joints(crowd, t < 1.0 ? crowd->between : crowd->pose, stream);
 }
 
-/* Resets instances whose skeleton was teleported. */
-static int restart_teleported(sup_crowd *crowd, int32_t steps, void *stream)
+/* Whether the pose of an instance that the host sets was teleported or cut. */
+static bool is_discontinuous(const sup_crowd *crowd, int32_t instance, int32_t steps, double dt)
+{
+    size_t floats = (size_t)crowd->joint_count * 12;
+    const sup_mat34 *now = (const sup_mat34 *)(const void *)(crowd->pose + (size_t)instance * floats),
+                    *previous = (const sup_mat34 *)(const void *)(crowd->previous_pose + (size_t)instance * floats);
+    return sup_timestep_teleported(crowd->joint_count, previous, now, steps, crowd->size) ||
+           (dt > 0.0 && sup_timestep_is_cut(crowd->joint_count, crowd->joint_parent, crowd->joint_centre, previous, now,
+                                            dt, crowd->was_reset[instance] != 0));
+}
+
+/* Resets instances whose pose was teleported or cut. */
+static int restart_discontinuous(sup_crowd *crowd, int32_t steps, double dt, void *stream)
 {
     size_t floats = (size_t)crowd->joint_count * 12;
     int code = 0;
     for (int32_t i = 0; code == 0 && i < crowd->count; i++) {
         float *now = crowd->pose + (size_t)i * floats, *previous = crowd->previous_pose + (size_t)i * floats;
-        if (crowd->play[i].clip >= 0 ||
-            !sup_timestep_teleported(crowd->joint_count, (const sup_mat34 *)(const void *)previous,
-                                     (const sup_mat34 *)(const void *)now, steps, crowd->size))
-            continue;
+        bool restart = crowd->play[i].clip < 0 && is_discontinuous(crowd, i, steps, dt);
+        if (dt > 0.0) crowd->was_reset[i] = restart;
+        if (!restart) continue;
         memcpy(previous, now, floats * sizeof(float));
         code = sup_cuda_copy_async(crowd->joints.pose + (size_t)i * floats, now, floats * sizeof(float), stream);
         if (code == 0) code = settle(crowd, i, i + 1, stream);
@@ -591,8 +601,8 @@ static int step_projective(sup_crowd *crowd, float seconds, void *stream)
     bool moved = crowd->pose_changed, rendered = false;
     sup_crowd_wake_moved(crowd);
     int code = send_commands(crowd, stream);
-    if (code == 0) code = send_keep(crowd, seconds, stream);
-    if (code == 0 && moved) code = restart_teleported(crowd, frame.count, stream);
+    if (code == 0) code = send_frame_time(crowd, seconds, stream);
+    if (code == 0 && moved) code = restart_discontinuous(crowd, frame.count, dt, stream);
     for (int32_t i = 1; code == 0 && i <= frame.count; i++) {
         double end = sup_timestep_fraction(&frame, i);
         rendered = i == frame.count && behind == 0.0;
@@ -646,9 +656,10 @@ sup_result sup_crowd_reset(sup_crowd *crowd, int32_t instance, sup_error *error)
     if (code == 0) code = sup_cuda_wait_all();
     if (code == 0) code = send_commands(crowd, stream);
     if (code == 0) code = send_seconds(crowd, 0.0f, stream);
-    if (code == 0) code = send_keep(crowd, 0.0f, stream);
+    if (code == 0) code = send_frame_time(crowd, 0.0f, stream);
     if (code == 0) code = send_joints(crowd, crowd->pose, stream);
     if (code == 0) code = settle(crowd, begin, end, stream);
+    memset(crowd->was_reset + begin, 1, (size_t)(end - begin));
     memcpy(crowd->previous_pose + (size_t)begin * floats, crowd->pose + (size_t)begin * floats,
            (size_t)(end - begin) * floats * sizeof(float));
     sup_crowd_end_collider_frame(crowd, begin, end);

@@ -52,6 +52,7 @@ struct sup_crowd {
     double *values; /* [count*param_count] */
     float *pose;    /* [count*joint_count*12] joints set by the host, and those of the previous frame */
     float *previous_pose;
+    unsigned char *was_reset;  /* [count] no frame with a duration since the last reset */
     float *between;            /* the same, interpolated */
     int32_t *joint_parent;     /* [joint_count] -1 for roots; of `projective` */
     float *joint_centre;       /* [joint_count*3] bind pose; of `projective` */
@@ -66,10 +67,11 @@ struct sup_crowd {
     double behind;       /* seconds from the last step to the frame */
     float seconds;       /* by which clips advance before the next pose, as on the device */
     bool seconds_known;
-    float decay; /* fraction of the untangling offsets that is kept, as on the device; negative: not sent yet */
+    float frame_time
+        [2]; /* decay of the untangling offsets and duration of the frame, as on the device; negative: not sent */
     float time_step, size, unit_metres;
     /* Device side */
-    float *device_seconds, *device_decay;
+    float *device_seconds, *device_frame_time;
     sup_gpu_command *device_commands, *settle_commands; /* settle_commands: of the settle phase */
     sup_gpu_motion motion;
     sup_gpu_joints joints;

@@ -152,13 +152,15 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
     crowd->pose = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->previous_pose = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
     crowd->between = sup_arena_alloc(&crowd->arena, n * joints, 12 * sizeof(float));
+    crowd->was_reset = sup_arena_alloc(&crowd->arena, n, 1);
     crowd->play = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_play));
     crowd->commands = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_command));
     crowd->settling = sup_arena_alloc(&crowd->arena, n, sizeof(sup_gpu_command));
     crowd->values = sup_arena_alloc(&crowd->arena, n * (size_t)crowd->method->param_count + 1, sizeof(double));
     if (!crowd->joint_node || !crowd->inverse_bind || !crowd->pose || !crowd->previous_pose || !crowd->between ||
-        !crowd->play || !crowd->commands || !crowd->settling || !crowd->values)
+        !crowd->was_reset || !crowd->play || !crowd->commands || !crowd->settling || !crowd->values)
         return sup_fail_memory(error, "the crowd");
+    memset(crowd->was_reset, 1, n);
     for (size_t i = 0; i < n; i++)
         crowd->play[i].clip = -1;
     uploader u = {crowd, error, false};
@@ -169,8 +171,8 @@ static sup_result open_joints(sup_crowd *crowd, const int32_t *node, const float
                                      .pose = up(&u, NULL, (int64_t)(n * joints), 12 * sizeof(float)),
                                      .play = up(&u, crowd->play, crowd->count, sizeof(sup_gpu_play))};
     crowd->device_seconds = up(&u, NULL, 1, sizeof(float));
-    crowd->device_decay = up(&u, NULL, 1, sizeof(float));
-    crowd->decay = -1.0f;
+    crowd->device_frame_time = up(&u, NULL, 2, sizeof(float));
+    crowd->frame_time[0] = crowd->frame_time[1] = -1.0f;
     crowd->device_commands = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
     crowd->settle_commands = up(&u, NULL, crowd->count, sizeof(sup_gpu_command));
     return done(&u);
@@ -663,7 +665,7 @@ static sup_result open_untangle(sup_crowd *crowd, const sup_projective_view *fro
     for (int32_t v = 0; v < view->vertex_count; v++)
         first_render[v] = view->render_vertices[view->render_first[v]];
     for (int32_t i = 0; i < from->rigid_count; i++)
-        fixed[from->rigid_vertex[i]] = (view->rest_contact[from->rigid_vertex[i]] & SUP_UNTANGLE_REST_ONE_JOINT) == 0;
+        fixed[from->rigid_vertex[i]] = (view->rest_contact[from->rigid_vertex[i]] & SUP_UNTANGLE_REST_MOVABLE) == 0;
     to->cluster_count = (view->triangle_count + SUP_UNTANGLE_CLUSTER - 1) / SUP_UNTANGLE_CLUSTER;
     int32_t bits = view->vertex_count > to->cluster_count ? view->vertex_count : to->cluster_count;
     to->words = (bits + 31) / 32;
@@ -675,7 +677,8 @@ static sup_result open_untangle(sup_crowd *crowd, const sup_projective_view *fro
     to->fixed = up(&u, fixed, view->coarse_count, 1);
     to->coarse_rest = crowd->body.start_rest;
     to->gap = crowd->detect.view.gap;
-    to->decay = crowd->device_decay;
+    to->frame_time = crowd->device_frame_time;
+    to->step_seconds = (float)SUP_PROJECTIVE_SECONDS;
     to->offset = up(&u, NULL, (int64_t)n * view->vertex_count, 3 * sizeof(float));
     to->moved = up(&u, NULL, (int64_t)n * to->words, sizeof(uint32_t));
     to->frame = up(&u, NULL, n, sizeof(sup_gpu_untangle_frame));

@@ -61,6 +61,7 @@ typedef struct sup_gpu_untangle_frame {
     int32_t active_count;  /* clusters that are searched */
     int32_t pair_count;    /* of crossing triangles in them; up to SUP_GPU_UNTANGLE_PAIRS are stored */
     int32_t moved;         /* vertices with an offset of the last frame */
+    int32_t limited;       /* it was untangled in the last frame: its offsets change by a limited amount */
     int32_t stale;         /* those offsets are older: it was not untangled in the last frame */
     float offset_fraction; /* of those offsets with which the frame begins */
 } sup_gpu_untangle_frame;
@@ -89,7 +90,8 @@ typedef struct sup_gpu_untangle {
     const unsigned char *fixed;                    /* [coarse_count] 1: skin there must not move */
     const float *coarse_rest;                      /* [coarse_count*3] */
     const float *gap;                              /* [coarse_count] */
-    const float *decay; /* [1] fraction of the last frame's offsets, decayed over the frame time */
+    const float *frame_time; /* [2] decay of the last frame's offsets over the frame, and its duration in seconds */
+    float step_seconds;      /* duration of a step */
     int32_t cluster_count, words, scratch_count;
     int32_t joined;                   /* thread blocks that search one character, */
     int32_t split;                    /* and warps that search one of its clusters */

@@ -25,7 +25,8 @@ static __device__ sup_gpu_untangle_frame begin_frame(const sup_gpu_untangle &g, 
     sup_gpu_untangle_frame frame = g.frame[character];
     const bool at_rest = sup_rest_keeps_offsets(p.rest_steps, p.rest_damping_fraction);
     frame.untangles = in.contact && in.untangling && !in.hidden;
-    frame.offset_fraction = sup_untangle_offset_fraction(!frame.stale, at_rest, *g.decay);
+    frame.offset_fraction = sup_untangle_offset_fraction(!frame.stale, at_rest, g.frame_time[0]);
+    frame.limited = !frame.stale;
     frame.stale = !frame.untangles;
     frame.active_count = frame.pair_count = 0;
     return frame;
@@ -47,7 +48,7 @@ static __device__ near_batch fetch_near(const sup_untangle_view &view, int v)
         const bool exists = v < view.coarse_count;
         own.next[k] = exists ? view.coarse_first[v] : 0;
         own.end[k] = exists ? view.coarse_first[v + 1] : 0;
-        own.always[k] = exists && (view.rest_contact[v] & SUP_UNTANGLE_REST_SEVERAL_JOINTS) != 0;
+        own.always[k] = exists && (view.rest_contact[v] & SUP_UNTANGLE_REST_SEARCHED) != 0;
     }
 #pragma unroll
     for (int k = 0; k < NEAR_BATCH; k++) {
@@ -363,6 +364,80 @@ static __device__ void restore_best(untangle_work &w)
     __syncthreads();
 }
 
+/* --- Limits of the offsets, as in untangle.c --- */
+
+/* Scales the offset of a vertex and limits its length. */
+static __device__ void scale_offset(untangle_work &w, int v, float scale)
+{
+    sup_gpu_untangle_vertex &vertex = w.r.vertex[v];
+    const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f),
+                 offset = add_scaled(zero, scale, minus(vertex.x, vertex.start));
+    const float limit =
+        sup_untangle_final_scale(is_fixed(w, w.view.coarse[v]), sqrtf(dot(offset, offset)), w.view.size);
+    vertex.x = add_scaled(vertex.start, limit, offset);
+}
+
+/* Limits the change of an offset since the last frame. `max`: its length. */
+static __device__ void limit_change(untangle_work &w, int v, float max)
+{
+    sup_gpu_untangle_vertex &vertex = w.r.vertex[v];
+    const float4 last = add_scaled(vertex.start, 1.0f, get(w.offset + 3 * (size_t)v)), change = minus(vertex.x, last);
+    const float length = sqrtf(dot(change, change));
+    vertex.x = add_scaled(last, length > max ? max / length : 1.0f, change);
+}
+
+/* Change of the volume by the offsets; the same value in all threads. `partial` [MOVE_WARPS]: shared memory. */
+static __device__ double volume_change(untangle_work &w, double *partial)
+{
+    const float4 origin = w.r.vertex[w.r.known[0]].start;
+    double sum = 0.0;
+    for (int t = threadIdx.x; t < w.view.triangle_count; t += MOVE_THREADS) {
+        const int *c = w.view.triangles + 3 * (size_t)t;
+        if (!((w.r.state[c[0]] | w.r.state[c[1]] | w.r.state[c[2]]) & SUP_UNTANGLE_KNOWN)) continue;
+        float start[3][3], x[3][3];
+        for (int k = 0; k < 3; k++) {
+            const bool known = w.r.state[c[k]] & SUP_UNTANGLE_KNOWN;
+            const float4 from = known ? w.r.vertex[c[k]].start : start_of(w.search.positions, c[k]);
+            const float4 a = minus(from, origin), b = minus(known ? w.r.vertex[c[k]].x : from, origin);
+            start[k][0] = a.x, start[k][1] = a.y, start[k][2] = a.z;
+            x[k][0] = b.x, x[k][1] = b.y, x[k][2] = b.z;
+        }
+        sum += sup_untangle_volume6(x[0], x[1], x[2]) - sup_untangle_volume6(start[0], start[1], start[2]);
+    }
+    for (int d = 16; d > 0; d >>= 1)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    if (lane_of() == 0) partial[threadIdx.x / 32] = sum;
+    __syncthreads();
+    double total = 0.0;
+    for (int i = 0; i < MOVE_WARPS; i++)
+        total += partial[i];
+    return total / 6.0;
+}
+
+/* Offsets stay small, change the volume by no more than a budget, and change slowly. By the block. */
+static __device__ void limit_offsets(untangle_work &w, const sup_gpu_untangle &g, const sup_gpu_state &st,
+                                     int character, bool limited, double *partial)
+{
+    const int known = w.counts.known;
+    if (known == 0) return;
+    for (int i = threadIdx.x; i < known; i += MOVE_THREADS)
+        scale_offset(w, w.r.known[i], 1.0f);
+    __syncthreads();
+    const float scale = sup_untangle_volume_scale(volume_change(w, partial), (double)w.view.rest_volume);
+    __syncthreads();
+    for (int i = threadIdx.x; i < known; i += MOVE_THREADS) {
+        const int v = w.r.known[i];
+        const size_t skin = (size_t)character * w.view.coarse_count + w.view.coarse[v];
+        const float4 motion = minus(st.skin[0][skin], st.skin[1][skin]);
+        scale_offset(w, v, scale);
+        if (limited)
+            limit_change(
+                w, v,
+                sup_untangle_max_change(w.view.size, g.frame_time[1], sqrtf(dot(motion, motion)), g.step_seconds));
+    }
+    __syncthreads();
+}
+
 /* Positions to the render mesh, offsets to the next frame; clears the scratch memory. Returns the number of offsets,
  * to the first thread. */
 static __device__ int write_back(untangle_work &w, const sup_gpu_out &out, int character)
@@ -440,7 +515,8 @@ static __device__ void untangle_pairs(untangle_work &w, int pairs, triangle (*ow
 
 /* A character with crossings, or, where `crosses` is not set, with offsets of the last frame only. By the block. */
 static __device__ void untangle_character(untangle_work &w, triangle (*own)[CLUSTER], const sup_gpu_untangle &g,
-                                          const sup_gpu_state &st, const sup_gpu_out &out, int character, bool crosses)
+                                          const sup_gpu_state &st, const sup_gpu_out &out, int character, bool crosses,
+                                          double *partial)
 {
     const sup_gpu_untangle_frame frame = g.frame[character];
     const bool searches = !st.progress[character].asleep;
@@ -453,6 +529,7 @@ static __device__ void untangle_character(untangle_work &w, triangle (*own)[CLUS
                             crosses ? SUP_UNTANGLE_KNOWN : SUP_UNTANGLE_KNOWN | SUP_UNTANGLE_LISTED);
     if (crosses) untangle_pairs(w, pairs, own);
     if (searches) limit_edges(w, SUP_UNTANGLE_LAST_SWEEPS);
+    if (searches) limit_offsets(w, g, st, character, frame.limited, partial);
     const int moved = write_back(w, out, character);
     if (threadIdx.x == 0) g.frame[character].moved = moved;
     __syncthreads();
@@ -464,12 +541,13 @@ __global__ void __launch_bounds__(MOVE_THREADS, 1)
                     const __grid_constant__ sup_gpu_out out)
 {
     __shared__ triangle own[MOVE_WARPS][CLUSTER];
+    __shared__ double partial[MOVE_WARPS];
     __shared__ untangle_work w; /* shared: too many addresses for the registers of each thread */
     if (threadIdx.x == 0) open_scratch(w, g);
     wait_for_kernel();
     for (int crosses = 1; crosses >= 0; crosses--)
         for (int character = blockIdx.x; character < st.count; character += gridDim.x)
-            untangle_character(w, own, g, st, out, character, crosses != 0);
+            untangle_character(w, own, g, st, out, character, crosses != 0, partial);
 }
 
 /* Clears the offsets. */
@@ -479,7 +557,8 @@ __global__ void __launch_bounds__(FIND_THREADS)
     wait_for_kernel();
     const int character = first + (int)blockIdx.y, i = blockIdx.x * FIND_THREADS + threadIdx.x;
     const size_t n = g.view.vertex_count;
-    const sup_gpu_untangle_frame none = {};
+    sup_gpu_untangle_frame none = {};
+    none.stale = 1; /* as the CPU after a reset: the next change is not limited */
     if (i < (int)n) put(g.offset + 3 * (character * n + i), make_float4(0.0f, 0.0f, 0.0f, 0.0f));
     if (i < g.words) g.moved[(size_t)character * g.words + i] = 0;
     if (i == 0) g.frame[character] = none;

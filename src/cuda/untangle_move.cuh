@@ -286,7 +286,8 @@ static __device__ void move_all(untangle_work &w)
         const int coarse = w.view.coarse[w.r.list[i]];
         sup_gpu_untangle_vertex &vertex = w.r.vertex[w.r.list[i]];
         const float4 off = minus(add_scaled(vertex.x, 1.0f, vertex.move), vertex.start);
-        const float scale = sup_untangle_offset_scale(is_fixed(w, coarse), sqrtf(dot(off, off)), w.gap[coarse]);
+        const float scale =
+            sup_untangle_offset_scale(is_fixed(w, coarse), sqrtf(dot(off, off)), w.gap[coarse], w.view.size);
         vertex.x = add_scaled(vertex.start, scale, off);
         vertex.move = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         vertex.push.x = vertex.push.y = vertex.push.z = 0.0f;

@@ -5,6 +5,11 @@
 
 /* A joint that moves farther than this in one step, in sizes of the character, was teleported. */
 static const double TELEPORT = 0.5;
+/* A cut: this fraction of the joints, at least two, rotate against their parents by more than this angle (radians) and
+ * speed (radians a second). Single joints of athletes reach 40 rad/s, but not several at once within one frame. */
+static const double CUT_FRACTION = 0.08, CUT_ANGLE = 0.6, CUT_SPEED = 20.0;
+static const double CUT_FIRST_ANGLE = 0.3, CUT_FIRST_SPEED = 8.0; /* after the first frame */
+static const double CUT_ROOT_ANGLE = 1.2, CUT_ROOT_SPEED = 30.0;  /* of a root against the world */
 /* Frame times are rounded: a step that is due within this fraction of a step is taken. */
 static const double SLACK = 1e-4;
 
@@ -103,6 +108,40 @@ void sup_timestep_interpolate(int32_t joint_count, const int32_t *parent, const 
     for (int32_t j = 0; j < joint_count; j++)
         joints[j] = interpolate_joint(j, parent[j] < j ? parent[j] : -1, sup_v3_load(centre + 3 * (size_t)j), from, to,
                                       t, joints);
+}
+
+static bool same_matrix(const sup_mat34 *a, const sup_mat34 *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Rotation of a joint against its parent between two poses, radians; of a root against the world. */
+static double rotation_of(const int32_t *parent, const float *centre, const sup_mat34 *from, const sup_mat34 *to,
+                          int32_t j)
+{
+    sup_vec3d c = sup_v3_load(centre + 3 * (size_t)j);
+    sup_quatd a, b;
+    double stretch[9];
+    int32_t p = parent[j];
+    if (same_matrix(&from[j], &to[j]) && (p < 0 || same_matrix(&from[p], &to[p]))) return 0.0;
+    sup_affine before, after;
+    if (!relative_to_parent(from, p, c, j, &before) || !relative_to_parent(to, p, c, j, &after)) return 0.0;
+    if (!sup_affine_polar(before, &a, stretch) || !sup_affine_polar(after, &b, stretch)) return 0.0;
+    sup_quatd q = sup_quatd_multiply(sup_quatd_conjugate(a), b);
+    return 2.0 * atan2(sqrt(q.x * q.x + q.y * q.y + q.z * q.z), fabs(q.w));
+}
+
+bool sup_timestep_is_cut(int32_t joint_count, const int32_t *parent, const float *centre, const sup_mat34 *from,
+                         const sup_mat34 *to, double dt, bool first)
+{
+    double limit = first ? fmax(CUT_FIRST_ANGLE, CUT_FIRST_SPEED * dt) : fmax(CUT_ANGLE, CUT_SPEED * dt);
+    int32_t needed = (int32_t)fmax(2.0, ceil(CUT_FRACTION * joint_count)), found = 0;
+    for (int32_t j = 0; j < joint_count && found < needed; j++) {
+        double angle = rotation_of(parent, centre, from, to, j);
+        if (parent[j] < 0 && angle > fmax(CUT_ROOT_ANGLE, CUT_ROOT_SPEED * dt)) return true;
+        found += parent[j] >= 0 && angle > limit;
+    }
+    return found >= needed;
 }
 
 bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *previous, const sup_mat34 *now, int32_t steps,

@@ -44,6 +44,12 @@ void sup_timestep_joints(const sup_mat34 *world, const float origin[3], int32_t 
 void sup_timestep_interpolate(int32_t joint_count, const int32_t *parent, const float *centre, const sup_mat34 *from,
                               const sup_mat34 *to, double t, sup_mat34 *joints);
 
+/* Whether the animation cuts between two frames that are `dt` seconds apart: several joints rotate against their
+ * parents faster than a body moves. `first`: `from` is the pose of a reset; motion capture often starts with one T-pose
+ * frame. */
+bool sup_timestep_is_cut(int32_t joint_count, const int32_t *parent, const float *centre, const sup_mat34 *from,
+                         const sup_mat34 *to, double dt, bool first);
+
 /* Whether the whole skeleton was teleported: every joint moved by more than half the character's size per step. The
  * simulation then restarts at rest. */
 bool sup_timestep_teleported(int32_t joint_count, const sup_mat34 *previous, const sup_mat34 *now, int32_t steps,

@@ -19,18 +19,6 @@ static void find_joints(const sup_rig *rig, int32_t *joint)
     }
 }
 
-/* Whether the whole skin follows one joint: then it is soft, since it would not need a skeleton otherwise. */
-static bool has_one_joint(int32_t count, const int32_t *joint)
-{
-    int32_t first = UNSEEN;
-    for (int32_t c = 0; c < count; c++) {
-        if (joint[c] == UNSEEN) continue;
-        if (joint[c] == NONE || (first != UNSEEN && joint[c] != first)) return false;
-        first = joint[c];
-    }
-    return true;
-}
-
 sup_result sup_rig_rigid_components(sup_rig_build *build, sup_error *error)
 {
     const sup_rig *rig = build->rig;
@@ -38,10 +26,9 @@ sup_result sup_rig_rigid_components(sup_rig_build *build, sup_error *error)
     int32_t *vertex_joint = sup_arena_alloc(build->arena, (size_t)rig->skin_vertex_count, sizeof *vertex_joint);
     if (joint == NULL || vertex_joint == NULL) return sup_fail_memory(error, "the rigid components of the skin");
     find_joints(rig, joint);
-    bool soft = has_one_joint(rig->component_count, joint);
     for (int32_t v = 0; v < rig->skin_vertex_count; v++) {
         int32_t c = rig->skin_component[v];
-        vertex_joint[v] = soft || c < 0 || joint[c] < 0 ? NONE : joint[c];
+        vertex_joint[v] = c < 0 || joint[c] < 0 ? NONE : joint[c];
     }
     build->rigid_joint = vertex_joint;
     return SUP_OK;

@@ -377,7 +377,8 @@ static void move_vertex(const sup_untangle_mesh *mesh, const sup_untangle_def *d
         offset[k] = vertex->x[k] + vertex->move[k] - vertex->start[k];
         vertex->push[k] = vertex->move[k] = 0.0f;
     }
-    float scale = sup_untangle_offset_scale(def->fixed[coarse] != 0, length_of(offset), def->gap[coarse]);
+    float scale =
+        sup_untangle_offset_scale(def->fixed[coarse] != 0, length_of(offset), def->gap[coarse], mesh->view->size);
     for (int32_t k = 0; k < 3; k++)
         vertex->x[k] = vertex->start[k] + scale * offset[k];
 }
@@ -516,6 +517,70 @@ static void restore_best(sup_untangle_mesh *mesh, const unsigned char *fixed, ve
 }
 
 /* Positions to the render mesh, offsets to the next frame. */
+/* --- Limits of the offsets --- */
+
+/* Change of the volume by the offsets. */
+static double volume_change(const sup_untangle_mesh *mesh)
+{
+    const sup_untangle_view *view = mesh->view;
+    const float *origin = mesh->vertex[mesh->known[0]].start;
+    double sum = 0.0;
+    for (int32_t t = 0; t < view->triangle_count; t++) {
+        const int32_t *c = view->triangles + 3 * (size_t)t;
+        if (!((mesh->state[c[0]] | mesh->state[c[1]] | mesh->state[c[2]]) & SUP_UNTANGLE_KNOWN)) continue;
+        float start[3][3], x[3][3];
+        for (int32_t k = 0; k < 3; k++) {
+            load_vertex(mesh, c[k]);
+            const sup_untangle_vertex *vertex = &mesh->vertex[c[k]];
+            const float *now = mesh->state[c[k]] & SUP_UNTANGLE_KNOWN ? vertex->x : vertex->start;
+            for (int32_t i = 0; i < 3; i++) {
+                start[k][i] = vertex->start[i] - origin[i];
+                x[k][i] = now[i] - origin[i];
+            }
+        }
+        sum += sup_untangle_volume6(x[0], x[1], x[2]) - sup_untangle_volume6(start[0], start[1], start[2]);
+    }
+    return sum / 6.0;
+}
+
+/* Scales the offset of a vertex and limits its length. */
+static void scale_offset(const sup_untangle_mesh *mesh, const sup_untangle_def *def, int32_t v, float scale)
+{
+    sup_untangle_vertex *vertex = &mesh->vertex[v];
+    float offset[3];
+    for (int32_t k = 0; k < 3; k++)
+        offset[k] = scale * (vertex->x[k] - vertex->start[k]);
+    float limit = sup_untangle_final_scale(def->fixed[mesh->view->coarse[v]] != 0, length_of(offset), mesh->view->size);
+    for (int32_t k = 0; k < 3; k++)
+        vertex->x[k] = vertex->start[k] + limit * offset[k];
+}
+
+/* Limits the change of an offset since the last frame. */
+static void limit_change(const sup_untangle_mesh *mesh, const sup_untangle_def *def, int32_t v)
+{
+    sup_untangle_vertex *vertex = &mesh->vertex[v];
+    const float *last = def->offset + 3 * (size_t)v;
+    float change[3], limit = def->max_change[mesh->view->coarse[v]];
+    for (int32_t k = 0; k < 3; k++)
+        change[k] = vertex->x[k] - vertex->start[k] - last[k];
+    float length = length_of(change), scale = length > limit ? limit / length : 1.0f;
+    for (int32_t k = 0; k < 3; k++)
+        vertex->x[k] = vertex->start[k] + last[k] + scale * change[k];
+}
+
+/* Offsets stay small, change the volume by no more than a budget, and change slowly. */
+static void limit_offsets(const sup_untangle_mesh *mesh, const sup_untangle_def *def)
+{
+    if (mesh->known_count == 0) return;
+    for (int32_t i = 0; i < mesh->known_count; i++)
+        scale_offset(mesh, def, mesh->known[i], 1.0f);
+    float scale = sup_untangle_volume_scale(volume_change(mesh), (double)mesh->view->rest_volume);
+    for (int32_t i = 0; i < mesh->known_count; i++) {
+        scale_offset(mesh, def, mesh->known[i], scale);
+        if (def->max_change != NULL) limit_change(mesh, def, mesh->known[i]);
+    }
+}
+
 static void write_back(const sup_untangle_mesh *mesh, const sup_untangle_def *def, const sup_skin_out *out)
 {
     const sup_untangle_view *view = mesh->view;
@@ -558,6 +623,7 @@ void sup_untangle(const sup_context *context, const sup_untangle_view *view, con
         }
         if (iteration > 0) keep_best(&b.mesh, &b.crossings, false);
         restore_best(&b.mesh, def->fixed, &moved);
+        limit_offsets(&b.mesh, def);
     }
     write_back(&b.mesh, def, out);
 }

@@ -8,8 +8,12 @@
  * skin around it follows with decreasing displacements. Then edges are shortened: none is made longer than
  * SUP_UNTANGLE_MAX_GROWTH times its length before untangling or at rest, and no moved edge stays longer than
  * SUP_UNTANGLE_MAX_STRETCH times its rest length; neighbours are moved as needed for that. The simulated tissue is
- * not changed, so untangling adds no momentum. A frame begins with the offsets of the last one, slightly reduced, so
- * that the result is smooth in time. Open patches and triangles that cross in the bind pose are skipped.
+ * not changed, so untangling adds no momentum.
+ *
+ * The result is bounded: no offset is larger than a hundredth of the character's size, all offsets together change the
+ * volume by no more than a budget, and an offset changes from frame to frame by no more than a rate that grows with the
+ * skin's own motion. Crossings that need more are left. A frame begins with the offsets of the last one, slightly
+ * reduced. Open patches and triangles that cross in the bind pose are skipped.
  *
  * Constants are in untangle_tuning.h, decisions that the GPU shares in untangle_rules.h. */
 #ifndef SUP_UNTANGLE_UNTANGLE_H
@@ -20,9 +24,9 @@
 #include "supple/rig.h"
 
 enum { SUP_UNTANGLE_CLUSTER = SUP_DETECT_CLUSTER }; /* neighbouring triangles of a cluster */
-/* Flags of sup_untangle_view.rest_contact: skin that lies against itself in the bind pose (rest_contact.h) and follows
- * several joints, or one. */
-enum { SUP_UNTANGLE_REST_SEVERAL_JOINTS = 1, SUP_UNTANGLE_REST_ONE_JOINT = 2 };
+/* Flags of sup_untangle_view.rest_contact: skin that lies against other skin in the bind pose (rest_contact.h). It is
+ * always searched for crossings; it may be moved although it is rigid. */
+enum { SUP_UNTANGLE_REST_SEARCHED = 1, SUP_UNTANGLE_REST_MOVABLE = 2 };
 
 /* The render mesh of the body, welded. No triangles: it is too fine, and is not untangled. */
 typedef struct sup_untangle_view {
@@ -38,6 +42,7 @@ typedef struct sup_untangle_view {
      * although it is rigid. */
     const unsigned char *rest_contact;
     const float *rest;              /* [vertex_count*3] bind pose */
+    float size, rest_volume;        /* of the character; enclosed by the triangles in the bind pose */
     const int32_t *neighbour_first; /* [vertex_count+1] */
     const int32_t *neighbours;      /* along edges */
     const int32_t *render_first;    /* [vertex_count+1] */
@@ -67,6 +72,7 @@ typedef struct sup_untangle_def {
     const float *gap;           /* [coarse_count] contact gap, about half an edge */
     float *offset;              /* [vertex_count*3] displacement of the last frame, updated; zero at first */
     float offset_fraction;      /* of the last frame's offsets with which this one begins */
+    const float *max_change;    /* [coarse_count] of an offset in this frame; NULL: any */
     bool search;                /* false: nothing has moved, and the offsets are applied as they are */
 } sup_untangle_def;
 

@@ -2,6 +2,9 @@
 #include "geometry/adjacency.h"
 #include "geometry/spatial_sort.h"
 #include "untangle/untangle.h"
+#include "untangle/untangle_rules.h"
+
+#include <math.h>
 #include "untangle/untangle_tuning.h"
 
 typedef struct untangle_build {
@@ -220,8 +223,16 @@ static bool add_rest(untangle_build *b)
 {
     int64_t count = 3 * (int64_t)b->surface->fine_count;
     float *rest = sup_model_add(b->builder, "untangle.rest", SUP_ARRAY_FLOAT, count);
-    if (rest == NULL) return false;
+    float *scale = sup_model_add(b->builder, "untangle.scale", SUP_ARRAY_FLOAT, 2);
+    if (rest == NULL || scale == NULL) return false;
     memcpy(rest, b->surface->fine_positions, (size_t)count * sizeof *rest);
+    double volume = 0.0;
+    for (int32_t t = 0; t < b->surface->fine_triangle_count; t++) {
+        const int32_t *c = b->surface->fine_triangles + 3 * (size_t)t;
+        volume += sup_untangle_volume6(rest + 3 * (size_t)c[0], rest + 3 * (size_t)c[1], rest + 3 * (size_t)c[2]) / 6.0;
+    }
+    b->view.size = scale[0] = b->rig->size;
+    b->view.rest_volume = scale[1] = (float)volume;
     b->view.rest = rest;
     return true;
 }
@@ -297,6 +308,10 @@ static bool open_arrays(const sup_model *model, sup_untangle_view *v)
     v->coarse = sup_model_array(model, "untangle.coarse", SUP_ARRAY_INT32, v->vertex_count);
     v->crosses_at_rest = sup_model_array(model, "untangle.crosses_at_rest", SUP_ARRAY_BYTE, v->triangle_count);
     v->rest = sup_model_array(model, "untangle.rest", SUP_ARRAY_FLOAT, 3 * (int64_t)v->vertex_count);
+    const float *scale = sup_model_array(model, "untangle.scale", SUP_ARRAY_FLOAT, 2);
+    if (scale == NULL || !isfinite(scale[0]) || !isfinite(scale[1])) return false;
+    v->size = scale[0];
+    v->rest_volume = scale[1];
     return v->triangles != NULL && v->crosses_at_rest != NULL && v->coarse != NULL && v->rest != NULL &&
            within(v->coarse, v->vertex_count, v->coarse_count) &&
            within(v->triangles, 3 * (int64_t)v->triangle_count, v->vertex_count) &&

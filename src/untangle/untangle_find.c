@@ -84,7 +84,7 @@ void sup_untangle_select(const sup_untangle_view *view, const unsigned char *nea
     int32_t clusters = count_clusters(view);
     memset(search->dirty, 0, (size_t)clusters);
     for (int32_t v = 0; v < view->coarse_count; v++) {
-        if (near[v] == 0 && (view->rest_contact[v] & SUP_UNTANGLE_REST_SEVERAL_JOINTS) == 0) continue;
+        if (near[v] == 0 && (view->rest_contact[v] & SUP_UNTANGLE_REST_SEARCHED) == 0) continue;
         for (int32_t i = view->coarse_first[v]; i < view->coarse_first[v + 1]; i++)
             search->dirty[view->coarse_clusters[i]] = 1;
     }

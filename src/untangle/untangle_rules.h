@@ -113,11 +113,42 @@ SUP_SHARED float sup_untangle_push_scale(bool fold, float length, float longest)
     return scale;
 }
 
-/* Scale that limits the offset of a vertex, of this length, from where it was before untangling. */
-SUP_SHARED float sup_untangle_offset_scale(bool fixed, float length, float gap)
+/* Scale that limits the offset of a vertex, of this length, from where it was before untangling. `size`: of the
+ * character. */
+SUP_SHARED float sup_untangle_offset_scale(bool fixed, float length, float gap, float size)
 {
-    float limit = fixed ? 0.0f : SUP_UNTANGLE_MAX_OFFSET * gap;
+    float limit = fixed ? 0.0f : fminf(SUP_UNTANGLE_MAX_OFFSET * gap, SUP_UNTANGLE_MAX_OFFSET_SIZE * size);
     return length > limit ? limit / length : 1.0f;
+}
+
+/* Scale that limits the offset of a vertex in the result; edges may have moved it farther than in one iteration. */
+SUP_SHARED float sup_untangle_final_scale(bool fixed, float length, float size)
+{
+    float limit = fixed ? 0.0f : SUP_UNTANGLE_MAX_OFFSET_SIZE * size;
+    return length > limit ? limit / length : 1.0f;
+}
+
+/* Scale of all offsets that keeps the change of the volume within its budget. */
+SUP_SHARED float sup_untangle_volume_scale(double change, double rest_volume)
+{
+    double budget = SUP_UNTANGLE_VOLUME_BUDGET * fabs(rest_volume);
+    return fabs(change) > budget ? (float)(budget / fabs(change)) : 1.0f;
+}
+
+/* Largest change of an offset in a frame of `dt` seconds. step_motion: displacement of the skin there in the last step,
+ * of step_seconds. */
+SUP_SHARED float sup_untangle_max_change(float size, float dt, float step_motion, float step_seconds)
+{
+    return SUP_UNTANGLE_REST_RATE * size * dt + SUP_UNTANGLE_MOTION_RATE * step_motion * dt / step_seconds;
+}
+
+/* Six times the volume below a triangle, seen from the origin. */
+SUP_SHARED double sup_untangle_volume6(const float *a, const float *b, const float *c)
+{
+    double x = (double)b[1] * (double)c[2] - (double)b[2] * (double)c[1],
+           y = (double)b[2] * (double)c[0] - (double)b[0] * (double)c[2],
+           z = (double)b[0] * (double)c[1] - (double)b[1] * (double)c[0];
+    return (double)a[0] * x + (double)a[1] * y + (double)a[2] * z;
 }
 
 /* An offset that is stored for the next frame. */

@@ -29,6 +29,12 @@ enum {
 #define SUP_UNTANGLE_SEPARATION 0.03f /* edges of the finer skin: distance between two skins after untangling */
 #define SUP_UNTANGLE_MAX_STEP 2.5f   /* edges of the finer skin that the end of a crossing edge moves in an iteration */
 #define SUP_UNTANGLE_MAX_OFFSET 6.0f /* gaps that a vertex is moved in all */
+#define SUP_UNTANGLE_MAX_OFFSET_SIZE 0.01f /* sizes of the character that a vertex is moved in all */
+#define SUP_UNTANGLE_VOLUME_BUDGET 0.004   /* of the rest volume: change of the volume by all offsets together */
+/* Change of an offset in a frame: sizes a second, so that crossings that appear and vanish are not seen as popping, and
+ * a fraction of the skin's own displacement, which hides larger changes. */
+#define SUP_UNTANGLE_REST_RATE 0.003f
+#define SUP_UNTANGLE_MOTION_RATE 0.5f
 #define SUP_UNTANGLE_MIN_OFFSET 1e-4f   /* gaps: smaller offsets are stored as zero */
 #define SUP_UNTANGLE_FOLLOW 0.8f        /* of the mean displacement of its neighbours: skin around moved vertices */
 #define SUP_UNTANGLE_FOLD_DISTANCE 3.0f /* gaps at rest: crossing skin that is nearer to itself is a fold */

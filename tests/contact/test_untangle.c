@@ -94,11 +94,19 @@ static skins *make_skins(void)
                                   .coarse = s->coarse,
                                   .rest_contact = s->rest_contact,
                                   .rest = s->rest,
+                                  .size = 1e6f,
+                                  .rest_volume = 1e9f,
                                   .neighbour_first = s->neighbour_first,
                                   .neighbours = s->neighbours,
                                   .render_first = s->render_first,
                                   .render_vertices = s->render_vertices};
-    s->def = (sup_untangle_def){s->near, s->fixed, s->rest, s->gap, s->offset, 0.8f, true};
+    s->def = (sup_untangle_def){.near = s->near,
+                                .fixed = s->fixed,
+                                .coarse_rest = s->rest,
+                                .gap = s->gap,
+                                .offset = s->offset,
+                                .offset_fraction = 0.8f,
+                                .search = true};
     return s;
 }
 
@@ -294,4 +302,60 @@ TEST(untangle_never_adds_crossings)
     free(s);
     free(other);
     sup_thread_pool_destroy(pool);
+}
+
+/* Largest offset, in the arrays of the last frame. */
+static double largest_offset(const skins *s)
+{
+    double largest = 0.0;
+    for (int32_t v = 0; v < COUNT; v++) {
+        const float *o = s->offset + 3 * v;
+        largest = fmax(largest,
+                       sqrt((double)o[0] * (double)o[0] + (double)o[1] * (double)o[1] + (double)o[2] * (double)o[2]));
+    }
+    return largest;
+}
+
+/* Offsets are at most a hundredth of the size, change the volume by no more than the budget, and change slowly. */
+TEST(untangle_is_bounded)
+{
+    skins *s = make_skins();
+    press_cushions(s, 1.0f);
+    untangle(s, NULL);
+    double free_offset = largest_offset(s);
+    CHECK_MSG(free_offset > 0.05, "offset %g", free_offset);
+
+    memset(s->offset, 0, sizeof s->offset);
+    press_cushions(s, 1.0f);
+    s->view.size = (float)(50.0 * free_offset);
+    untangle(s, NULL);
+    CHECK_NEAR(largest_offset(s), 0.5 * free_offset, 1e-5 * free_offset);
+    s->view.size = 1e6f;
+
+    float before[3 * COUNT];
+    memset(s->offset, 0, sizeof s->offset);
+    press_cushions(s, 1.0f);
+    memcpy(before, s->x, sizeof before);
+    s->view.rest_volume = 1.0f;
+    untangle(s, NULL);
+    double change = 0.0;
+    static const float origin[3] = {0};
+    for (int32_t t = 0; t < s->view.triangle_count; t++) {
+        const int32_t *c = s->view.triangles + 3 * t;
+        change += (volume(origin, s->x + 3 * c[0], s->x + 3 * c[1], s->x + 3 * c[2]) -
+                   volume(origin, before + 3 * c[0], before + 3 * c[1], before + 3 * c[2])) /
+                  6.0;
+    }
+    CHECK_MSG(fabs(change) < 0.0045, "the volume changes by %g", change); /* not linear in the offsets */
+    s->view.rest_volume = 1e9f;
+
+    float max_change[COUNT];
+    for (int32_t v = 0; v < COUNT; v++)
+        max_change[v] = (float)(0.1 * free_offset);
+    memset(s->offset, 0, sizeof s->offset);
+    press_cushions(s, 1.0f);
+    s->def.max_change = max_change;
+    untangle(s, NULL);
+    CHECK_NEAR(largest_offset(s), 0.1 * free_offset, 1e-5 * free_offset);
+    free(s);
 }

@@ -118,7 +118,8 @@ static void untangle_on_device(stage *s, float fraction, bool search)
     free(touched);
     sup_gpu_state state = c->state;
     state.touched = s->touched;
-    CHECK_EQ(sup_cuda_copy(c->device_decay, &fraction, sizeof fraction), 0);
+    const float frame_time[2] = {fraction, 1e9f}; /* so long that no change of an offset is limited */
+    CHECK_EQ(sup_cuda_copy(c->device_frame_time, frame_time, sizeof frame_time), 0);
     CHECK_EQ(sup_gpu_untangle_step(&c->untangle, &state, &c->out, s->device->stream), 0);
     CHECK_EQ(sup_cuda_wait(s->device->stream), 0);
     read_skin(s, s->count - 1, s->gpu);

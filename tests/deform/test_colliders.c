@@ -123,7 +123,7 @@ TEST(a_body_inside_a_collider_stays_bounded)
         }
         set(&a, NULL, 0);
         run(&a, 120);
-        CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, 1e-3);
+        CHECK_NEAR(actor_farthest(&a, a.rig->positions), 0.0, 1.5e-3); /* the velocity limit makes the return slow */
         actor_close(&a);
     }
 }

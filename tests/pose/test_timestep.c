@@ -107,3 +107,36 @@ TEST(a_parent_of_size_zero_does_not_break_its_children)
     CHECK_NEAR(joints[1].m[0], 1.0, 1e-6);
     CHECK_NEAR(joints[1].m[7], 1.0, 1e-6);
 }
+
+/* --- Cuts --- */
+
+enum { LIMBS = 20 };
+
+/* `turned` joints of a body rotate by an angle against their common parent, and the root by another. */
+static bool is_cut(int32_t turned, double angle, double root, double dt, bool first)
+{
+    int32_t parent[LIMBS + 1] = {-1};
+    float centre[3 * (LIMBS + 1)] = {0};
+    sup_mat34 from[LIMBS + 1], to[LIMBS + 1];
+    for (int32_t j = 0; j <= LIMBS; j++) {
+        double own = root + (j > 0 && j <= turned ? angle : 0.0);
+        float c = (float)cos(own), s = (float)sin(own);
+        from[j] = sup_mat34_identity();
+        to[j] = (sup_mat34){{c, -s, 0, 0, s, c, 0, 0, 0, 0, 1, 0}};
+        if (j > 0) parent[j] = 0;
+    }
+    return sup_timestep_is_cut(LIMBS + 1, parent, centre, from, to, dt, first);
+}
+
+TEST(a_cut_turns_several_joints_faster_than_a_body_moves)
+{
+    CHECK(!is_cut(LIMBS, 0.5, 0.0, 1.0 / 30.0, false)); /* 15 rad/s: a sprint */
+    CHECK(is_cut(LIMBS, 0.8, 0.0, 1.0 / 30.0, false));
+    CHECK(!is_cut(LIMBS, 0.8, 0.0, 1.0 / 15.0, false)); /* the same pose change in twice the time */
+    CHECK(!is_cut(1, 3.0, 0.0, 1.0 / 30.0, false));     /* a thumb that flips in motion capture */
+    CHECK(is_cut(LIMBS, 0.4, 0.0, 1.0 / 30.0, true));   /* after a T-pose in the first frame */
+    CHECK(!is_cut(LIMBS, 0.2, 0.0, 1.0 / 30.0, true));
+    CHECK(!is_cut(0, 0.0, 0.8, 1.0 / 30.0, false)); /* a body that spins */
+    CHECK(is_cut(0, 0.0, 1.5, 1.0 / 30.0, false));
+    CHECK(!is_cut(LIMBS, 0.0, 0.0, 1.0 / 30.0, true));
+}

@@ -698,16 +698,3 @@ TEST(a_component_with_one_joint_is_rigid)
     }
     release(rig, c);
 }
-
-/* A blob on one joint is soft: rigid as a whole, it would need no method. */
-TEST(skin_with_one_joint_as_a_whole_is_soft)
-{
-    sup_character *c;
-    make_data *d = make_tube(6);
-    for (int32_t i = 0; i < d->influence_first[MAKE_TUBE_VERTICES]; i++)
-        d->influence_bone[i] = 0;
-    sup_rig *rig = rig_of(d, &c);
-    for (int32_t s = 0; s < rig->skin_vertex_count; s++)
-        CHECK_EQ(sup_rig_rigid_joints(rig)[s], -1);
-    release(rig, c);
-}

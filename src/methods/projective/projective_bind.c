@@ -3,6 +3,7 @@
 #include "math/affine.h"
 #include "tissue/anchors.h"
 #include "contact/detect.h"
+#include "contact/rest_contact.h"
 #include "methods/projective/projective.h"
 #include "methods/projective/projective_paint.h"
 #include "solver/system.h"
@@ -99,9 +100,11 @@ static sup_result bind_contact(binding *b, sup_error *error)
     if (close == NULL) return sup_fail_memory(error, "the render mesh");
     for (int32_t v = 0; v < b->surface.coarse_count; v++) {
         float weight = b->paint.close[v];
-        bool between = b->paint.between[v] || (weight > 0.0f && weight < 1.0f);
-        close[v] = (unsigned char)((between ? SUP_UNTANGLE_REST_SEVERAL_JOINTS : 0) |
-                                   (weight > 0.0f ? SUP_UNTANGLE_REST_ONE_JOINT : 0));
+        unsigned char flags = b->paint.rest_contact[v];
+        bool searched = (flags & SUP_REST_CONTACT_OTHER_MOTION) != 0 || (weight > 0.0f && weight < 1.0f);
+        bool movable = weight > 0.0f && (flags & SUP_REST_CONTACT_COMPONENTS) == 0;
+        close[v] =
+            (unsigned char)((searched ? SUP_UNTANGLE_REST_SEARCHED : 0) | (movable ? SUP_UNTANGLE_REST_MOVABLE : 0));
     }
     return sup_untangle_bind(b->input->context, b->input->rig, &b->surface, &detect, close, b->builder, error);
 }
@@ -119,6 +122,8 @@ static sup_result classify_vertices(binding *b, int32_t *surface_vertex, sup_err
         skin[surface->fine_source[v]] = SUP_UPSAMPLE_IN_TRIANGLE;
     for (int32_t v = 0; v < surface->middle_count; v++)
         skin[surface->fine_source[surface->middle_fine[v]]] = v;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++)
+        if (sup_projective_is_rigid(b->input, v)) skin[v] = SUP_UPSAMPLE_SKIPPED; /* linear blending is exact there */
     for (int32_t v = 0; v < rig->vertex_count; v++)
         surface_vertex[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_SKIPPED;
     return SUP_OK;

@@ -18,7 +18,7 @@ static const float free_from = 0.5f;
 static const double slowest_hertz = 2.2;
 /* Largest deflection by momentum, in thicknesses of the tissue; and deflection under an acceleration of 1 per step
  * squared below which tissue never gets that far and needs no limit. */
-static const double max_deflection = 0.5, min_deflection = 0.02;
+static const double max_deflection = 0.12, min_deflection = 0.02;
 static const double max_stiffening = 1e4; /* factor of the tissue's stiffness */
 
 /* The render vertex whose painted values a simulated vertex takes. */
@@ -38,7 +38,23 @@ static float painted(const sup_bind_input *input, const sup_simulated_surface *s
 static float rigid_weight(const sup_bind_input *input, const sup_simulated_surface *s,
                           const sup_projective_painted *paint, int32_t v)
 {
-    return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->close[v]);
+    return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->unpainted[v]);
+}
+
+bool sup_projective_is_rigid(const sup_bind_input *input, int32_t skin_vertex)
+{
+    const float *freed = input->maps != NULL ? input->maps[SUP_PROJECTIVE_MAP_FREE] : NULL;
+    bool is_free = freed != NULL && freed[input->rig->skin_to_vertex[skin_vertex]] >= free_from;
+    return !is_free && sup_rig_rigid_joints(input->rig)[skin_vertex] >= 0;
+}
+
+/* Weights of linear blending that the skin has without paint: close skin, and rigid components (armour, buckles). */
+static void find_unpainted(const sup_bind_input *input, const sup_simulated_surface *surface,
+                           sup_projective_painted *paint)
+{
+    for (int32_t v = 0; v < surface->coarse_count; v++)
+        paint->unpainted[v] =
+            sup_projective_is_rigid(input, surface->fine_source[surface->coarse_fine[v]]) ? 1.0f : paint->close[v];
 }
 
 unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,
@@ -179,8 +195,9 @@ static sup_result store(const sup_bind_input *input, const sup_simulated_surface
     int32_t *list = sup_model_add(builder, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, paint->fixed_count);
     int32_t *vertex = sup_model_add(builder, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, rigid);
     float *weight = sup_model_add(builder, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, rigid);
+    float *unpainted = sup_model_add(builder, SUP_PROJECTIVE_RIGID_UNPAINTED, SUP_ARRAY_FLOAT, rigid);
     int32_t *render = sup_model_add(builder, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin_count);
-    if (list == NULL || vertex == NULL || weight == NULL || render == NULL)
+    if (list == NULL || vertex == NULL || weight == NULL || unpainted == NULL || render == NULL)
         return sup_fail_memory(error, "the painted regions");
     rigid = 0;
     for (int32_t v = 0; v < skin_count; v++) {
@@ -189,6 +206,7 @@ static sup_result store(const sup_bind_input *input, const sup_simulated_surface
         if (paint->fixed[v] != 0) list[fixed++] = v;
         if (!(value > 0.0f)) continue;
         vertex[rigid] = v;
+        unpainted[rigid] = paint->unpainted[v];
         weight[rigid++] = value;
     }
     return SUP_OK;
@@ -202,11 +220,14 @@ sup_result sup_projective_paint_bind(const sup_bind_input *input, const sup_simu
     *paint = (sup_projective_painted){.stiffness = sup_arena_alloc(arena, count, sizeof(float)),
                                       .fixed = sup_arena_alloc(arena, count, 1),
                                       .close = sup_arena_alloc(arena, count, sizeof(float)),
-                                      .between = sup_arena_alloc(arena, count, 1)};
-    if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL || paint->between == NULL)
+                                      .unpainted = sup_arena_alloc(arena, count, sizeof(float)),
+                                      .rest_contact = sup_arena_alloc(arena, count, 1)};
+    if (paint->stiffness == NULL || paint->fixed == NULL || paint->close == NULL || paint->rest_contact == NULL ||
+        paint->unpainted == NULL)
         return sup_fail_memory(error, "the painted regions");
     sup_result result =
-        sup_rest_contact_weights(input->context, input->rig, surface, paint->close, paint->between, error);
+        sup_rest_contact_weights(input->context, input->rig, surface, paint->close, paint->rest_contact, error);
+    if (result == SUP_OK) find_unpainted(input, surface, paint);
     if (result == SUP_OK) result = attach(input, surface, skeleton, tissue, paint, error);
     if (result == SUP_OK) result = stiffen(input, surface, tissue, arena, paint, error);
     if (result == SUP_OK) result = store(input, surface, tissue->skin_count, paint, builder, error);
@@ -219,9 +240,11 @@ sup_result sup_projective_paint_live(const sup_model *model, const sup_projectiv
     int64_t bound_count = sup_model_array_count(model, SUP_PROJECTIVE_RIGID_VERTEX);
     const int32_t *bound_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
     const float *bound_weight = sup_model_array(model, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, -1);
+    const float *unpainted = sup_model_array(model, SUP_PROJECTIVE_RIGID_UNPAINTED, SUP_ARRAY_FLOAT, bound_count);
+    if (unpainted == NULL) bound_count = 0;
     for (int64_t i = 0; values != NULL && i < bound_count; i++) {
         int32_t render = view->paint_vertex[bound_vertex[i]];
-        if (bound_weight[i] >= rigid_from && values[render] < rigid_from)
+        if (bound_weight[i] >= rigid_from && fmaxf(values[render], unpainted[i]) < rigid_from)
             return sup_fail(
                 error, SUP_ERROR_ARGUMENT, "paint.rigid", "rigid",
                 "Vertex %d was bound rigid and cannot become soft: bind the character again with the new paint.",
@@ -232,10 +255,14 @@ sup_result sup_projective_paint_live(const sup_model *model, const sup_projectiv
         vertex[*count] = bound_vertex[i];
         weight[(*count)++] = bound_weight[i];
     }
+    int64_t next = 0; /* of the bound vertices, which are in ascending order */
     for (int32_t v = 0; values != NULL && v < view->system.skin_count; v++) {
-        if (!(values[view->paint_vertex[v]] > 0.0f)) continue;
+        bool bound = next < bound_count && bound_vertex[next] == v;
+        float value = fmaxf(values[view->paint_vertex[v]], bound ? unpainted[next] : 0.0f);
+        next += bound;
+        if (!(value > 0.0f)) continue;
         vertex[*count] = v;
-        weight[(*count)++] = values[view->paint_vertex[v]];
+        weight[(*count)++] = value;
     }
     return SUP_OK;
 }

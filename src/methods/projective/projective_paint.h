@@ -11,10 +11,14 @@ typedef struct sup_projective_painted {
     float *stiffness;     /* [skin_count] times the tissue's */
     unsigned char *fixed; /* [skin_count] 1: follows linear blending, anchored in the solver */
     int32_t fixed_count;
-    float *close;           /* [skin_count] weight of linear blending that close skin needs (rest_contact.h) */
-    unsigned char *between; /* [skin_count] 1: close skin without such a weight */
-    double *deflection;     /* [skin_count] sup_tissue_deflection */
+    float *close;     /* [skin_count] weight of linear blending that close skin needs (rest_contact.h) */
+    float *unpainted; /* [skin_count] weight of linear blending without paint: close skin, rigid components */
+    unsigned char *rest_contact; /* [skin_count] flags of rest_contact.h */
+    double *deflection;          /* [skin_count] sup_tissue_deflection */
 } sup_projective_painted;
+
+/* Whether a vertex of the rig's skin is in a rigid component (sup_rig_rigid_joints) and not painted free. */
+bool sup_projective_is_rigid(const sup_bind_input *input, int32_t skin_vertex);
 
 /* [coarse_count] nonzero for tissue that is not attached to bones; NULL when out of memory. */
 unsigned char *sup_projective_paint_freed(const sup_bind_input *input, const sup_simulated_surface *surface,

@@ -18,7 +18,7 @@ typedef struct sup_projective_offsets {
     size_t force;        /* float3 [skin_count] of the velocity limits */
     size_t rigid[2];     /* int32 and float [skin_count]: rigid_vertex and rigid_weight of the view */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, rest_damping, offset,
-        segment_ends, linear, untangle, pinned;
+        segment_ends, linear, untangle, pinned, max_change;
 } sup_projective_offsets;
 
 typedef struct sup_projective_state {
@@ -33,6 +33,7 @@ typedef struct sup_projective_state {
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t collider_generation;              /* list of colliders of the last frame, 0 for none */
     int32_t touch_count;                       /* contacts with colliders in the last step */
+    bool was_reset;                            /* no frame with a duration since the last reset */
     bool untangled;                            /* the render mesh of the last frame was untangled */
     bool has_paint;                            /* the state holds the live maps */
     int32_t rigid_count;                       /* of the view, kept by a reset */

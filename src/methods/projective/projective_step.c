@@ -105,6 +105,8 @@ static sup_result put_at_rest(sup_projective_state *s, const sup_step_input *inp
     memset(at(s, s->at.offset), 0, (size_t)s->view.untangle.vertex_count * 3 * sizeof(float));
     s->behind = 0.0;
     s->active_contacts = 0;
+    s->was_reset = true;
+    s->untangled = false;
     return result;
 }
 
@@ -329,7 +331,10 @@ static sup_result advance(sup_projective_state *s, const sup_step_input *input)
     sup_mat34 *previous = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
     sup_projective_follow_root(s, input->pose);
     sup_projective_read_joints(s, input->pose, now);
-    if (sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size))
+    bool cut = input->dt > 0.0f && sup_timestep_is_cut(s->view.joint_count, s->view.joint_parent, s->view.joint_centre,
+                                                       previous, now, (double)input->dt, s->was_reset);
+    s->was_reset = s->was_reset && !(input->dt > 0.0f);
+    if (cut || sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size))
         return put_at_rest(s, input);
     bool at_rest = is_at_rest(s, input);
     sup_result result = SUP_OK;
@@ -353,10 +358,18 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
     memset(pinned, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
         pinned[view->rigid_vertex[i]] =
-            (view->untangle.rest_contact[view->rigid_vertex[i]] & SUP_UNTANGLE_REST_ONE_JOINT) == 0;
+            (view->untangle.rest_contact[view->rigid_vertex[i]] & SUP_UNTANGLE_REST_MOVABLE) == 0;
     const sup_point_contact *touches = at(s, s->at.touches);
     for (int32_t i = 0; input->colliders != NULL && i < s->touch_count; i++)
         pinned[touches[i].vertex] = 1;
+    const float *now = at(s, s->at.skin[0]), *previous = at(s, s->at.skin[1]);
+    float *max_change = at(s, s->at.max_change);
+    for (size_t v = 0; v < (size_t)view->system.skin_count; v++) {
+        const float *a = now + 4 * v, *b = previous + 4 * v;
+        float motion =
+            sqrtf((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
+        max_change[v] = sup_untangle_max_change(view->size, input->dt, motion, (float)SUP_PROJECTIVE_SECONDS);
+    }
     sup_untangle_def def = {.near = sup_detect_near(&view->detect, at(s, s->at.detect)),
                             .fixed = pinned,
                             .coarse_rest = view->start_rest,
@@ -364,6 +377,7 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
                             .offset = at(s, s->at.offset),
                             .offset_fraction =
                                 sup_untangle_offset_fraction(s->untangled, keeps, sup_untangle_decay(input->dt)),
+                            .max_change = s->untangled ? max_change : NULL,
                             .search = s->rest_steps != SUP_REST_ASLEEP};
     sup_untangle(input->context, &view->untangle, &def, at(s, s->at.untangle), out);
 }

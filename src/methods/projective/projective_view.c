@@ -55,15 +55,16 @@ static sup_result open_rigid(const sup_model *model, sup_projective_view *view, 
     view->fixed = sup_model_array(model, SUP_PROJECTIVE_FIXED, SUP_ARRAY_INT32, -1);
     view->rigid_vertex = sup_model_array(model, SUP_PROJECTIVE_RIGID_VERTEX, SUP_ARRAY_INT32, -1);
     view->rigid_weight = sup_model_array(model, SUP_PROJECTIVE_RIGID_WEIGHT, SUP_ARRAY_FLOAT, rigid);
+    const float *unpainted = sup_model_array(model, SUP_PROJECTIVE_RIGID_UNPAINTED, SUP_ARRAY_FLOAT, rigid);
     int32_t skin = view->system.skin_count, render_count = sup_model_vertex_count(model);
     view->paint_vertex = sup_model_array(model, SUP_PROJECTIVE_PAINT_VERTEX, SUP_ARRAY_INT32, skin);
     bool ok = view->paint_vertex != NULL && view->fixed != NULL && view->rigid_vertex != NULL &&
-              view->rigid_weight != NULL && fixed <= skin && rigid <= skin;
+              view->rigid_weight != NULL && unpainted != NULL && fixed <= skin && rigid <= skin;
     for (int64_t i = 0; ok && i < fixed; i++)
         ok = view->fixed[i] > (i > 0 ? view->fixed[i - 1] : -1) && view->fixed[i] < skin;
     for (int64_t i = 0; ok && i < rigid; i++)
         ok = view->rigid_vertex[i] >= 0 && view->rigid_vertex[i] < skin && view->rigid_weight[i] >= 0.0f &&
-             view->rigid_weight[i] <= 1.0f;
+             view->rigid_weight[i] <= 1.0f && unpainted[i] >= 0.0f && unpainted[i] <= 1.0f;
     for (int32_t v = 0; ok && v < skin; v++)
         ok = view->paint_vertex[v] >= 0 && view->paint_vertex[v] < render_count;
     if (!ok) return fail_arrays(error, "rigid regions");

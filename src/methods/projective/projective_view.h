@@ -25,6 +25,7 @@
 #define SUP_PROJECTIVE_FIXED "projective.fixed"
 #define SUP_PROJECTIVE_RIGID_VERTEX "projective.rigid"
 #define SUP_PROJECTIVE_RIGID_WEIGHT "projective.rigid_weight"
+#define SUP_PROJECTIVE_RIGID_UNPAINTED "projective.rigid_unpainted"
 #define SUP_PROJECTIVE_PAINT_VERTEX "projective.paintvertex"
 #define SUP_PROJECTIVE_VELOCITY_LIMIT_VERTEX "projective.limit_vertex"
 #define SUP_PROJECTIVE_VELOCITY_LIMIT_LENGTH "projective.limit_length"
