@@ -7,8 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double WINDOW_SECONDS = 2.0, PI = 3.14159265358979323846;
-enum { ROM_JOINTS = 24, ROM_FRAMES = 12 };
+static const double PI = 3.14159265358979323846;
+static const double ROM_SECONDS = 0.4;  /* of each joint */
+static const double CUT_SECONDS = 0.5;  /* between cuts of `snap` */
+static const double FULL_SECONDS = 2.0; /* from here on motions have their full length; below: the reduced set */
+enum { ROM_JOINTS = 24, QUICK_ROM_JOINTS = 4 };
+
+/* Counts the motions of a character that are wanted, and chooses those of a share. */
+typedef struct selector {
+    const gauntlet_range *range;
+    int32_t next;
+} selector;
+
+bool gauntlet_wanted(const char *name, const char *filter)
+{
+    if (filter == NULL) return true;
+    for (const char *at = filter;; at++) {
+        size_t length = strcspn(at, ",");
+        for (const char *p = name; length > 0 && *p != '\0'; p++)
+            if (strncmp(p, at, length) == 0) return true;
+        at += length;
+        if (*at == '\0') return false;
+    }
+}
+
+/* The index of the motion, -1 if it is not to be made. */
+static int32_t choose(selector *s, const char *name)
+{
+    if (!gauntlet_wanted(name, s->range->filter)) return -1;
+    int32_t index = s->next++;
+    return index % s->range->share_count == s->range->share ? index : -1;
+}
 
 static gauntlet_motion create(const gauntlet_character *c, const char *name, double fps, int32_t frames)
 {
@@ -62,9 +91,9 @@ static double joint_speed(const gauntlet_character *c, const sup_mat34 *a, const
 
 /* The window of a clip around its fastest moment. `speed`: largest joint speed of the clip. */
 static gauntlet_motion clip_window(const gauntlet_character *c, const sup_clip *clip, const char *name, double fps,
-                                   double *speed)
+                                   double seconds, double *speed)
 {
-    int32_t all = sup_clip_frame_count(clip, fps), count = (int32_t)(WINDOW_SECONDS * fps) + 1, at = 0;
+    int32_t all = sup_clip_frame_count(clip, fps), count = (int32_t)(seconds * fps) + 1, at = 0;
     gauntlet_motion whole = create(c, name, fps, all);
     *speed = 0.0;
     for (int32_t f = 0; f < all; f++) {
@@ -81,20 +110,40 @@ static gauntlet_motion clip_window(const gauntlet_character *c, const sup_clip *
     return whole;
 }
 
-static bool wanted(const char *name, const char *filter)
+gauntlet_motion gauntlet_every(const gauntlet_motion *m, int32_t step)
 {
-    return filter == NULL || strstr(name, filter) != NULL;
+    gauntlet_motion out = *m;
+    out.fps = m->fps / (double)step;
+    out.frame_count = (m->frame_count + step - 1) / step;
+    out.hold_first = m->hold_first >= 0 ? (m->hold_first + step - 1) / step : -1;
+    out.cut_spacing = m->cut_spacing / step;
+    out.world = gauntlet_must(malloc((size_t)out.frame_count * (size_t)m->node_count * sizeof *out.world));
+    for (int32_t f = 0; f < out.frame_count; f++)
+        memcpy(frame_of(&out, f), frame_of(m, f * step), (size_t)m->node_count * sizeof *out.world);
+    return out;
 }
 
-static void own_clips(gauntlet_character *c, double fps, const char *filter, gauntlet_use *use, void *user)
+/* Makes the window of a clip, if it is wanted, and uses it. */
+static void use_clip(gauntlet_character *c, const sup_clip *clip, const char *name, int32_t index,
+                     const gauntlet_range *range, gauntlet_use *use, void *user)
 {
+    double speed;
+    gauntlet_motion m = clip_window(c, clip, name, range->fps, range->seconds, &speed);
+    m.index = index;
+    use(user, c, &m);
+    free(m.world);
+}
+
+static void own_clips(gauntlet_character *c, selector *s, gauntlet_use *use, void *user)
+{
+    double fps = s->range->fps;
     int32_t chosen[3] = {-1, -1, -1};
     double fastest = -1.0, slowest = INFINITY, longest = -1.0;
     for (int32_t i = 0; i < c->character->clip_count; i++) {
         const sup_clip *clip = &c->character->clips[i];
         double speed, length = (double)clip->end - (double)clip->start;
         if (sup_clip_frame_count(clip, fps) < 4) continue;
-        gauntlet_motion m = clip_window(c, clip, clip->name, 15.0, &speed);
+        gauntlet_motion m = clip_window(c, clip, clip->name, 15.0, s->range->seconds, &speed);
         free(m.world);
         if (speed > fastest) fastest = speed, chosen[0] = i;
         if (speed < slowest && speed > 1e-4) slowest = speed, chosen[1] = i;
@@ -104,17 +153,13 @@ static void own_clips(gauntlet_character *c, double fps, const char *filter, gau
         if (chosen[k] < 0 || (k > 0 && chosen[k] == chosen[0]) || (k > 1 && chosen[k] == chosen[1])) continue;
         const sup_clip *clip = &c->character->clips[chosen[k]];
         char name[GAUNTLET_NAME];
-        double speed;
         snprintf(name, sizeof name, "clip_%s", clip->name[0] != '\0' ? clip->name : "unnamed");
-        if (!wanted(name, filter)) continue;
-        gauntlet_motion m = clip_window(c, clip, name, fps, &speed);
-        use(user, c, &m);
-        free(m.world);
+        int32_t index = choose(s, name);
+        if (index >= 0) use_clip(c, clip, name, index, s->range, use, user);
     }
 }
 
-static void motion_capture(gauntlet_character *c, const char *assets, double fps, const char *filter, gauntlet_use *use,
-                           void *user)
+static void motion_capture(gauntlet_character *c, const char *assets, selector *s, gauntlet_use *use, void *user)
 {
     char folder[512], *names[64];
     int32_t count = 0;
@@ -129,15 +174,12 @@ static void motion_capture(gauntlet_character *c, const char *assets, double fps
         char path[1024], name[GAUNTLET_NAME];
         sup_clip *clip = NULL;
         sup_error error = {0};
-        double speed;
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         snprintf(name, sizeof name, "bvh_%.*s", (int)(strlen(names[i]) - 4), names[i]);
         free(names[i]);
-        if (!wanted(name, filter)) continue;
-        if (sup_load_motion(NULL, path, NULL, c->character, NULL, &clip, &error) != SUP_OK) continue;
-        gauntlet_motion m = clip_window(c, clip, name, fps, &speed);
-        use(user, c, &m);
-        free(m.world);
+        int32_t index = choose(s, name);
+        if (index < 0 || sup_load_motion(NULL, path, NULL, c->character, NULL, &clip, &error) != SUP_OK) continue;
+        use_clip(c, clip, name, index, s->range, use, user);
         sup_clip_destroy(clip);
     }
 }
@@ -146,6 +188,7 @@ static void motion_capture(gauntlet_character *c, const char *assets, double fps
 
 typedef struct generator {
     const gauntlet_character *c;
+    double fps, seconds;
     sup_transform *rest, *local; /* [node_count] */
     uint32_t seed;
 } generator;
@@ -182,15 +225,18 @@ static void end_frame(generator *g, sup_mat34 *world)
 }
 
 /* Every joint swings about two of its axes by up to 50 degrees, one joint after the other; the joints nearest to the
- * root first, at most ROM_JOINTS. */
-static gauntlet_motion rom(generator *g, double fps)
+ * root, at most ROM_JOINTS; in the reduced set some of them. */
+static gauntlet_motion rom(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    int32_t joints = rig->joint_count < ROM_JOINTS ? rig->joint_count : ROM_JOINTS;
-    gauntlet_motion m = create(g->c, "rom", fps, joints * ROM_FRAMES + 1);
+    int32_t all = rig->joint_count < ROM_JOINTS ? rig->joint_count : ROM_JOINTS;
+    int32_t joints = g->seconds < FULL_SECONDS && all > QUICK_ROM_JOINTS ? QUICK_ROM_JOINTS : all;
+    int32_t frames = (int32_t)(ROM_SECONDS * g->fps + 0.5);
+    if (frames < 1) frames = 1;
+    gauntlet_motion m = create(g->c, "rom", g->fps, joints * frames + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
-        int32_t joint = f / ROM_FRAMES < joints ? f / ROM_FRAMES : joints - 1;
-        double t = (double)(f % ROM_FRAMES) / ROM_FRAMES;
+        int32_t k = f / frames < joints ? f / frames : joints - 1, joint = k * all / joints;
+        double t = (double)(f % frames) / frames;
         begin_frame(g);
         rotate(g, rig->joint_node[joint], 0, 50.0 / 180.0 * PI * sin(2.0 * PI * t));
         rotate(g, rig->joint_node[joint], 2, 35.0 / 180.0 * PI * sin(4.0 * PI * t));
@@ -207,12 +253,12 @@ static int32_t root_joint_node(const gauntlet_character *c)
 }
 
 /* The root spins at 720 degrees a second about its own axis, all other joints are bent by up to 35 degrees. */
-static gauntlet_motion tumble(generator *g, double fps)
+static gauntlet_motion tumble(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "tumble", fps, (int32_t)(2.0 * fps) + 1);
+    gauntlet_motion m = create(g->c, "tumble", g->fps, (int32_t)(g->seconds * g->fps) + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
-        double t = (double)f / fps, tuck = fmin(1.0, 2.0 * t);
+        double t = (double)f / g->fps, tuck = fmin(1.0, 2.0 * t);
         begin_frame(g);
         for (int32_t j = 0; j < rig->joint_count; j++)
             if (rig->joint_parent[j] >= 0 && rig->joint_parent[rig->joint_parent[j]] >= 0)
@@ -223,14 +269,16 @@ static gauntlet_motion tumble(generator *g, double fps)
     return m;
 }
 
-/* Cuts between random poses, each held for half a second. */
-static gauntlet_motion snap(generator *g, double fps)
+/* Cuts between random poses, each held for half a second, the last one for a second. */
+static gauntlet_motion snap(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "snap", fps, (int32_t)(2.0 * fps) + 1);
-    m.cut_spacing = (int32_t)(0.5 * fps + 0.5);
+    int32_t spacing = (int32_t)(CUT_SECONDS * g->fps + 0.5), cuts = (int32_t)(g->seconds / CUT_SECONDS + 0.5) - 1;
+    gauntlet_motion m = create(g->c, "snap", g->fps, (cuts + 2) * spacing + 1);
+    m.cut_spacing = spacing;
+    m.cut_count = cuts;
     for (int32_t f = 0; f < m.frame_count; f++) {
-        if (f % m.cut_spacing == 0) {
+        if (f % spacing == 0 && f <= cuts * spacing) {
             begin_frame(g);
             for (int32_t j = 0; j < rig->joint_count; j++)
                 for (int axis = 0; axis < 3; axis++)
@@ -242,10 +290,10 @@ static gauntlet_motion snap(generator *g, double fps)
 }
 
 /* A pose with 0.1 degree of noise in every joint. */
-static gauntlet_motion tremble(generator *g, double fps)
+static gauntlet_motion tremble(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "tremble", fps, (int32_t)(2.0 * fps) + 1);
+    gauntlet_motion m = create(g->c, "tremble", g->fps, (int32_t)(g->seconds * g->fps) + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
         begin_frame(g);
         for (int32_t j = 0; j < rig->joint_count; j++) {
@@ -259,10 +307,10 @@ static gauntlet_motion tremble(generator *g, double fps)
 }
 
 /* Authored scale of three joints between 0.5 and 2, out of phase. */
-static gauntlet_motion stretch(generator *g, double fps)
+static gauntlet_motion stretch(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "stretch", fps, (int32_t)(2.0 * fps) + 1);
+    gauntlet_motion m = create(g->c, "stretch", g->fps, (int32_t)(g->seconds * g->fps) + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
         begin_frame(g);
         for (int k = 0; k < 3; k++) {
@@ -276,12 +324,12 @@ static gauntlet_motion stretch(generator *g, double fps)
     return m;
 }
 
-/* A clip up to its pose farthest from the first frame, held there for three seconds. */
-static bool hold(const gauntlet_character *c, double fps, gauntlet_motion *m)
+/* A clip up to its pose farthest from the first frame, held there for three seconds (1.5 in the reduced set). */
+static bool hold(const gauntlet_character *c, double fps, double seconds, gauntlet_motion *m)
 {
     if (c->character->clip_count == 0) return false;
     const sup_clip *clip = &c->character->clips[0];
-    int32_t all = sup_clip_frame_count(clip, fps), lead = (int32_t)(0.5 * fps), at = 0;
+    int32_t all = sup_clip_frame_count(clip, fps), lead = (int32_t)(0.25 * seconds * fps), at = 0;
     double deepest = -1.0;
     gauntlet_motion whole = create(c, "hold", fps, all);
     for (int32_t f = 0; f < all; f++) {
@@ -292,7 +340,7 @@ static bool hold(const gauntlet_character *c, double fps, gauntlet_motion *m)
                                      &frame_of(&whole, f)[c->rig->joint_node[j]]);
         if (bend > deepest) deepest = bend, at = f;
     }
-    int32_t first = at > lead ? at - lead : 0, moving = at - first + 1, held = (int32_t)(3.0 * fps);
+    int32_t first = at > lead ? at - lead : 0, moving = at - first + 1, held = (int32_t)(1.5 * seconds * fps);
     *m = create(c, "hold", fps, moving + held);
     for (int32_t f = 0; f < m->frame_count; f++)
         memcpy(frame_of(m, f), frame_of(&whole, f < moving ? first + f : at),
@@ -302,24 +350,29 @@ static bool hold(const gauntlet_character *c, double fps, gauntlet_motion *m)
     return true;
 }
 
-static void generated(gauntlet_character *c, double fps, const char *filter, gauntlet_use *use, void *user)
+static void generated(gauntlet_character *c, selector *s, gauntlet_use *use, void *user)
 {
-    static gauntlet_motion (*const make[])(generator *, double) = {rom, tumble, snap, tremble, stretch};
+    static gauntlet_motion (*const make[])(generator *) = {rom, tumble, snap, tremble, stretch};
     static const char *const names[] = {"rom", "tumble", "snap", "tremble", "stretch"};
     size_t nodes = (size_t)c->character->node_count;
-    generator g = {.c = c, .seed = 12345};
+    generator g = {.c = c, .fps = s->range->fps, .seconds = s->range->seconds};
     g.rest = gauntlet_must(calloc(nodes, sizeof *g.rest));
     g.local = gauntlet_must(calloc(nodes, sizeof *g.local));
     for (size_t i = 0; i < nodes; i++)
         g.rest[i] = c->character->nodes[i].rest;
     for (size_t i = 0; i < sizeof make / sizeof make[0]; i++) {
-        if (!wanted(names[i], filter)) continue;
-        gauntlet_motion m = make[i](&g, fps);
+        int32_t index = choose(s, names[i]);
+        if (index < 0) continue;
+        g.seed = 12345;
+        gauntlet_motion m = make[i](&g);
+        m.index = index;
         use(user, c, &m);
         free(m.world);
     }
     gauntlet_motion held;
-    if (wanted("hold", filter) && hold(c, fps, &held)) {
+    int32_t index = choose(s, "hold");
+    if (index >= 0 && hold(c, s->range->fps, s->range->seconds, &held)) {
+        held.index = index;
         use(user, c, &held);
         free(held.world);
     }
@@ -327,10 +380,11 @@ static void generated(gauntlet_character *c, double fps, const char *filter, gau
     free(g.local);
 }
 
-void gauntlet_each_motion(gauntlet_character *character, const char *assets, double fps, const char *filter,
+void gauntlet_each_motion(gauntlet_character *character, const char *assets, const gauntlet_range *range,
                           gauntlet_use *use, void *user)
 {
-    own_clips(character, fps, filter, use, user);
-    motion_capture(character, assets, fps, filter, use, user);
-    generated(character, fps, filter, use, user);
+    selector s = {.range = range};
+    own_clips(character, &s, use, user);
+    motion_capture(character, assets, &s, use, user);
+    generated(character, &s, use, user);
 }
