@@ -22,6 +22,7 @@ typedef struct gauntlet_motion {
 /* Which motions of a character to make. */
 typedef struct gauntlet_range {
     double fps, seconds;        /* frames per second, and length of the part of a clip */
+    bool quick;                 /* only those of the reduced set */
     const char *filter;         /* NULL, or texts separated by commas: motions whose name contains one of them */
     int32_t share, share_count; /* motions whose index modulo share_count is share */
 } gauntlet_range;
@@ -167,6 +168,8 @@ void gauntlet_judge_rates(const gauntlet_result *results, int32_t count, gauntle
 /* Methods of a case of the reduced set, separated by commas; NULL if it is not in the set. `character` alone, with
  * motion NULL: whether any of its cases is. */
 const char *gauntlet_quick_methods(const char *character, const char *motion);
+/* The name of a motion in rows: those of the reduced set are shorter, and fail other bounds than the full ones. */
+void gauntlet_motion_label(const gauntlet_options *options, const char *name, char label[GAUNTLET_NAME]);
 /* The motions to make of a character, for the options. */
 gauntlet_range gauntlet_range_of(const gauntlet_options *options, int32_t share, int32_t share_count);
 /* Runs one share of the motions of a character; calls `row` for each row and `note` for what was skipped. */
@@ -208,9 +211,12 @@ void gauntlet_known_free(gauntlet_known_list *list);
 /* Marks the failures that are listed, and the entries that failed. */
 void gauntlet_known_mark(gauntlet_known_list *list, const char *character, const char *motion, const char *method,
                          gauntlet_verdict *verdict);
-/* Writes all failures of the rows and of `totals` (may be NULL), with the reasons of the list. */
+/* Writes all failures of the rows and of `totals` (may be NULL), with the reasons of the list, and the entries of the
+ * list whose rows were not run. */
 bool gauntlet_known_write(const char *path, const gauntlet_known_list *list, const gauntlet_row *rows, int32_t count,
                           const gauntlet_verdict *totals);
+/* Whether the row of an entry is among the rows. */
+bool gauntlet_known_ran(const gauntlet_known *known, const gauntlet_row *rows, int32_t count);
 
 /* --- gauntlet_summary.c --- */
 

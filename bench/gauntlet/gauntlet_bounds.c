@@ -71,9 +71,9 @@ static void judge_projective(const gauntlet_character *c, const gauntlet_motion 
     }
     if (m->hold_first >= 0) {
         at_most(v, "crossings while held", (double)r->hold_growth, 0.0, PAIRS);
-        at_most(v, "motion while held", r->rest_motion, 1e-5, 0.0);
+        at_most(v, "motion while held", r->rest_motion, 1e-5, LENGTH);
     }
-    if (m->cut_spacing > 0) at_most(v, "after a cut", r->cut_error, 1e-3, 0.0);
+    if (m->cut_spacing > 0) at_most(v, "after a cut", r->cut_error, 1e-3, LENGTH);
     judge_switches(r, v);
 }
 
@@ -87,7 +87,7 @@ static void judge_position(const gauntlet_motion *m, const gauntlet_result *r, c
         volume_at_least(v, "volume", r->volume_min, 0.98);
         at_most(v, "largest volume", r->volume_max, 1.02, VOLUME);
     }
-    if (m->cut_spacing > 0) at_most(v, "after a cut", r->cut_error, 2e-3, 0.0);
+    if (m->cut_spacing > 0) at_most(v, "after a cut", r->cut_error, 2e-3, LENGTH);
     at_most(v, "settled shape", r->settled_p95, 0.005, LENGTH);
 }
 
@@ -99,7 +99,7 @@ static void judge_implicit(const gauntlet_motion *m, const gauntlet_result *r, c
     at_most(v, "flips", r->flips, dual->flips, FLIPS);
     at_most(v, "stretch", r->stretch_max, dual->stretch_max, LENGTH);
     at_most(v, "rigid components", r->rigid_stretch, 0.01, LENGTH);
-    if (m->hold_first >= 0) at_most(v, "motion while held", r->rest_motion, 1e-4, 0.0);
+    if (m->hold_first >= 0) at_most(v, "motion while held", r->rest_motion, 1e-4, LENGTH);
 }
 
 void gauntlet_judge(const char *method, const gauntlet_character *c, const gauntlet_motion *m, const gauntlet_result *r,

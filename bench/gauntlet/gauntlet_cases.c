@@ -46,7 +46,7 @@ static gauntlet_row row_of(const case_run *run, const test_case *t, const char *
                         .trial_count = 1,
                         .linear_crossings = t->linear_result.crossings};
     snprintf(row.character, sizeof row.character, "%s", t->character->name);
-    snprintf(row.motion, sizeof row.motion, "%s", t->motion->name);
+    gauntlet_motion_label(run->options, t->motion->name, row.motion);
     snprintf(row.method, sizeof row.method, "%s", method);
     return row;
 }
@@ -174,18 +174,35 @@ static bool run_trial(const case_run *run, const test_case *t, const char *metho
     return true;
 }
 
-/* One row for all trials of --jitter: the worst of them. */
+/* Adds the failures of another trial; of those that both have, the larger one stays. */
+static void merge(gauntlet_verdict *v, const gauntlet_verdict *other)
+{
+    for (int32_t i = 0; i < other->count; i++) {
+        int32_t k = 0;
+        while (k < v->count && strcmp(v->failures[k].bound, other->failures[i].bound) != 0)
+            k++;
+        if (k == GAUNTLET_FAILURES) return;
+        if (k == v->count) v->failures[v->count++] = other->failures[i];
+        if (other->failures[i].ratio > v->failures[k].ratio) v->failures[k] = other->failures[i];
+    }
+}
+
+/* One row for all trials of --jitter: the measures of the worst of them, the failures of all. */
 static void run_method(const case_run *run, const test_case *t, const char *method, int32_t method_index)
 {
     gauntlet_row worst = row_of(run, t, method, method_index);
+    gauntlet_verdict all = {0};
     int32_t trials = 0, failed = 0;
     for (int32_t trial = 0; trial <= run->options->jitter; trial++) {
         gauntlet_row row = row_of(run, t, method, method_index);
         if (!run_trial(run, t, method, trial, &row)) return;
         trials++;
         failed += row.verdict.count > 0;
+        merge(&all, &row.verdict);
         if (trial == 0 || row.verdict.score > worst.verdict.score) worst = row;
     }
+    all.score = worst.verdict.score;
+    worst.verdict = all;
     worst.trial_count = trials;
     worst.failed_trials = failed;
     run->output->row(run->output->user, &worst);
@@ -197,7 +214,39 @@ static void run_method(const case_run *run, const test_case *t, const char *meth
 static const struct {
     const char *character, *motion, *methods;
 } quick_cases[] = {
+    {"scene:human", "clip_squat", "projective"},
+    {"scene:elephant", "tumble", "projective"},
+    {"scene:hand", "clip_fist", "projective"},
+    {"scene:arm", "clip_bend", "projective,position,implicit"},
+    {"scene:arm", "hold", "projective"},
+    {"scene:tbone", "snap", "projective"},
+    {"scene:cylinder", "stretch", "projective"},
     {"scene:cylinder", "hold", "projective,position,implicit"},
+    {"babylon_LeftHand_noanim", "rom", "projective"},
+    {"kaykit_Barbarian", "clip_Idle", "projective"},
+    {"khronos_CesiumMan", "clip_unnamed", "projective,position"},
+    {"khronos_Fox", "tremble", "projective"},
+    {"khronos_RiggedFigure", "tumble", "projective,position,implicit"},
+    {"khronos_RiggedSimple", "rom", "projective"},
+    {"khronos_SimpleSkin", "clip_unnamed", "projective"},
+    {"m2m_Dragon", "clip_Fly Glide", "projective"},
+    {"m2m_HumanBunny", "clip_jump360", "projective"},
+    {"m2m_Snake", "clip_Coiled", "projective"},
+    {"quat_Dolphin", "stretch", "projective"},
+    {"quat_Frog", "clip_FrogArmature|Frog_Jump", "projective"},
+    {"quat_Husky", "clip_AnimalArmature|Gallop", "projective"},
+    {"quat_Knight", "snap", "projective,position"},
+    {"quat_ManCasual", "bvh_cmu_49_06_cartwheel", "projective,position,implicit"},
+    {"quat_PlatformerCharacter", "clip_CharacterArmature|Idle", "projective"},
+    {"quat_PlatformerCharacter", "hold", "projective"},
+    {"quat_RobotExpressive", "clip_Punch", "projective,implicit"},
+    {"quat_Trex", "tremble", "projective"},
+    {"quat_WomanCasual", "bvh_cmu_74_03_kick", "projective"},
+    {"mh_male_average", "bvh_cmu_49_06_cartwheel", "projective"},
+    {"tbone", "tumble", "projective"},
+    {"male", "hold", "projective"},
+    {"quat_Pig", "clip_Armature|Jump", "projective"},
+    {"quat_Skeleton", "clip_SkeletonArmature|Skeleton_Idle", "projective"},
 };
 
 const char *gauntlet_quick_methods(const char *character, const char *motion)
@@ -209,11 +258,18 @@ const char *gauntlet_quick_methods(const char *character, const char *motion)
     return NULL;
 }
 
+void gauntlet_motion_label(const gauntlet_options *o, const char *name, char label[GAUNTLET_NAME])
+{
+    const char *suffix = o->quick ? " (1 s)" : "";
+    snprintf(label, GAUNTLET_NAME, "%.*s%s", (int)(GAUNTLET_NAME - 1 - strlen(suffix)), name, suffix);
+}
+
 gauntlet_range gauntlet_range_of(const gauntlet_options *o, int32_t share, int32_t share_count)
 {
     return (gauntlet_range){.fps = o->rates ? RATE_FPS : o->fps,
                             .seconds = o->quick ? 1.0 : 2.0,
                             .filter = o->motions,
+                            .quick = o->quick,
                             .share = share,
                             .share_count = share_count};
 }
@@ -257,8 +313,9 @@ static void run_case(void *user, gauntlet_character *c, const gauntlet_motion *m
     if (run->options->rates) { /* the motion has RATE_FPS */
         coarse = gauntlet_every(m, (int32_t)(RATE_FPS / run->options->fps + 0.5));
         t.motion = &coarse;
-        /* The noise of tremble is that of a frame: it is another motion at another rate. */
-        t.fine = strcmp(m->name, "tremble") == 0 || m->frame_count < 8 * RATE_STEP[GAUNTLET_RATES - 1] ? NULL : m;
+        /* Noise and cuts are those of a frame: tremble and snap are other motions at another rate. */
+        bool same = strcmp(m->name, "tremble") != 0 && m->cut_spacing == 0;
+        t.fine = same && m->frame_count >= 8 * RATE_STEP[GAUNTLET_RATES - 1] ? m : NULL;
     }
     float *linear = gauntlet_bake(&run->context, c, t.motion, "linear", NULL, 0, &t.linear_result.milliseconds, &error);
     if (linear != NULL) {

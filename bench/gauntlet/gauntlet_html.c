@@ -1,6 +1,7 @@
 /* gauntlet_html.c - the page of check_gauntlet: counts, totals, and failing rows with pictures of worst frames. */
 #include "gauntlet.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,9 @@ static void make_picture(void *user, gauntlet_character *c, const gauntlet_motio
     sup_context context = {0};
     sup_error error = {0};
     double ms;
-    if (job->done || strcmp(m->name, row->motion) != 0) return;
+    char label[GAUNTLET_NAME];
+    gauntlet_motion_label(job->options, m->name, label);
+    if (job->done || strcmp(label, row->motion) != 0) return;
     job->done = true;
     int32_t step = job->options->rates ? (int32_t)(m->fps / job->options->fps + 0.5) : 1;
     gauntlet_motion until = gauntlet_every(m, step);
@@ -142,7 +145,7 @@ static void work(void *user, int32_t task, int fd)
     sup_context context = {0};
     gauntlet_character c;
     sup_error error = {0};
-    range.filter = row->motion;
+    if (!p->options->quick) range.filter = row->motion;
     if (!gauntlet_open(&context, p->sources[row->character_index].path, row->character, &c, &error)) return;
     gauntlet_each_motion(&c, p->options->assets, &range, make_picture, &job);
     gauntlet_close(&c);
@@ -200,26 +203,32 @@ static void write_text(FILE *file, const char *text)
     }
 }
 
-static void write_counts(FILE *file, const gauntlet_summary *s)
+/* A line of the table of counts: the number at `offset` in each cell. */
+static void write_counts_line(FILE *file, const gauntlet_summary *s, const char *name, size_t offset)
 {
-    static const char *const halves[] = {"tuning", "judging"};
-    fprintf(file, "<h2>Cases</h2>\n<div class=\"card\"><table><thead><tr><th>method, half</th><th>cases</th>"
-                  "<th>failing</th><th>known</th>");
-    for (int32_t b = 0; b < s->bound_count; b++) {
-        fprintf(file, "<th>");
-        write_text(file, s->bounds[b]);
-        fprintf(file, "</th>");
-    }
-    fprintf(file, "</tr></thead><tbody>\n");
+    fprintf(file, "<tr><td>");
+    write_text(file, name);
+    fprintf(file, "</td>");
     for (int32_t m = 0; m < s->method_count; m++)
         for (int half = 0; half < 2; half++) {
-            const gauntlet_cell *cell = &s->cells[m][half];
-            fprintf(file, "<tr><td>%s, %s</td><td>%d</td><td%s>%d</td><td>%d</td>", s->methods[m], halves[half],
-                    (int)cell->cases, cell->failed > 0 ? " class=\"bad\"" : "", (int)cell->failed, (int)cell->known);
-            for (int32_t b = 0; b < s->bound_count; b++)
-                fprintf(file, "<td>%d</td>", (int)cell->by_bound[b]);
-            fprintf(file, "</tr>\n");
+            int32_t number;
+            memcpy(&number, (const char *)&s->cells[m][half] + offset, sizeof number);
+            fprintf(file, "<td>%d</td>", (int)number);
         }
+    fprintf(file, "</tr>\n");
+}
+
+static void write_counts(FILE *file, const gauntlet_summary *s)
+{
+    fprintf(file, "<h2>Cases</h2>\n<div class=\"card\"><table><thead><tr><th></th>");
+    for (int32_t m = 0; m < s->method_count; m++)
+        fprintf(file, "<th>%s, tuning</th><th>judging</th>", s->methods[m]);
+    fprintf(file, "</tr></thead><tbody>\n");
+    write_counts_line(file, s, "cases", offsetof(gauntlet_cell, cases));
+    write_counts_line(file, s, "failing", offsetof(gauntlet_cell, failed));
+    write_counts_line(file, s, "known failures", offsetof(gauntlet_cell, known));
+    for (int32_t b = 0; b < s->bound_count; b++)
+        write_counts_line(file, s, s->bounds[b], offsetof(gauntlet_cell, by_bound) + (size_t)b * sizeof(int32_t));
     fprintf(file, "</tbody></table></div>\n<h2>Totals of projective</h2>\n<div class=\"card\"><table><thead><tr>"
                   "<th>total</th><th>value</th><th>at least</th><th></th></tr></thead><tbody>\n");
     for (int i = 0; i < GAUNTLET_TOTALS; i++)

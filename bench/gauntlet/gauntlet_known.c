@@ -84,6 +84,15 @@ static void write_failures(FILE *file, const gauntlet_known_list *list, const ch
     }
 }
 
+bool gauntlet_known_ran(const gauntlet_known *k, const gauntlet_row *rows, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (strcmp(k->character, rows[i].character) == 0 && strcmp(k->motion, rows[i].motion) == 0 &&
+            strcmp(k->method, rows[i].method) == 0)
+            return true;
+    return false;
+}
+
 bool gauntlet_known_write(const char *path, const gauntlet_known_list *list, const gauntlet_row *rows, int32_t count,
                           const gauntlet_verdict *totals)
 {
@@ -96,5 +105,10 @@ bool gauntlet_known_write(const char *path, const gauntlet_known_list *list, con
     for (int32_t i = 0; i < count; i++)
         write_failures(file, list, rows[i].character, rows[i].motion, rows[i].method, &rows[i].verdict);
     if (totals != NULL) write_failures(file, list, "all", "all", "projective", totals);
+    for (int32_t i = 0; i < list->count; i++) {
+        const gauntlet_known *k = &list->items[i];
+        bool judged = strcmp(k->character, "all") == 0 ? totals != NULL : gauntlet_known_ran(k, rows, count);
+        if (!judged) fprintf(file, "%s,%s,%s,%s,%s\n", k->character, k->motion, k->method, k->bound, k->reason);
+    }
     return fclose(file) == 0;
 }

@@ -16,6 +16,7 @@ enum { ROM_JOINTS = 24, QUICK_ROM_JOINTS = 4 };
 /* Counts the motions of a character that are wanted, and chooses those of a share. */
 typedef struct selector {
     const gauntlet_range *range;
+    const char *character;
     int32_t next;
 } selector;
 
@@ -35,6 +36,7 @@ bool gauntlet_wanted(const char *name, const char *filter)
 static int32_t choose(selector *s, const char *name)
 {
     if (!gauntlet_wanted(name, s->range->filter)) return -1;
+    if (s->range->quick && gauntlet_quick_methods(s->character, name) == NULL) return -1;
     int32_t index = s->next++;
     return index % s->range->share_count == s->range->share ? index : -1;
 }
@@ -383,7 +385,7 @@ static void generated(gauntlet_character *c, selector *s, gauntlet_use *use, voi
 void gauntlet_each_motion(gauntlet_character *character, const char *assets, const gauntlet_range *range,
                           gauntlet_use *use, void *user)
 {
-    selector s = {.range = range};
+    selector s = {.range = range, .character = character->name};
     own_clips(character, &s, use, user);
     motion_capture(character, assets, &s, use, user);
     generated(character, &s, use, user);
