@@ -332,24 +332,26 @@ static bool read_options(int argc, char **argv, gauntlet_options *o)
         {"--jitter", &o->jitter, 0, 1000}, {"--jobs", &o->jobs, 1, 256}, {"--pictures", &o->pictures, 0, 1000}};
     const char *switches = NULL;
     for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        bool flag = strcmp(argv[i], "--quick") == 0 || strcmp(argv[i], "--rates") == 0, known = flag;
-        if (strcmp(argv[i], "--quick") == 0) o->quick = true;
-        if (strcmp(argv[i], "--rates") == 0) o->rates = true;
-        for (size_t k = 0; value != NULL && k < sizeof texts / sizeof texts[0]; k++)
-            if (strcmp(argv[i], texts[k].name) == 0) *texts[k].to = value, known = true;
-        for (size_t k = 0; value != NULL && k < sizeof numbers / sizeof numbers[0]; k++)
-            if (strcmp(argv[i], numbers[k].name) == 0) {
-                *numbers[k].to = atoi(value);
-                known = *numbers[k].to >= numbers[k].low && *numbers[k].to <= numbers[k].high;
-            }
-        if (value != NULL && strcmp(argv[i], "--fps") == 0) o->fps = atof(value), known = true;
-        if (value != NULL && strcmp(argv[i], "--switches") == 0) switches = value, known = true;
+        const char *name = argv[i];
+        bool quick = strcmp(name, "--quick") == 0, rates = strcmp(name, "--rates") == 0, known = quick || rates;
+        o->quick = o->quick || quick;
+        o->rates = o->rates || rates;
+        if (!known && i + 1 < argc) {
+            const char *value = argv[++i];
+            for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+                if (strcmp(name, texts[k].name) == 0) *texts[k].to = value, known = true;
+            for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+                if (strcmp(name, numbers[k].name) == 0) {
+                    *numbers[k].to = atoi(value);
+                    known = *numbers[k].to >= numbers[k].low && *numbers[k].to <= numbers[k].high;
+                }
+            if (strcmp(name, "--fps") == 0) o->fps = atof(value), known = true;
+            if (strcmp(name, "--switches") == 0) switches = value, known = true;
+        }
         if (!known) {
-            fprintf(stderr, "check_gauntlet: unknown option or wrong value: %s\n", argv[i]);
+            fprintf(stderr, "check_gauntlet: unknown option or wrong value: %s\n", name);
             return false;
         }
-        i += flag ? 0 : 1;
     }
     o->switches = switches != NULL ? strcmp(switches, "off") != 0 : !o->quick;
     return o->fps >= 1.0 && o->fps <= 240.0;

@@ -34,8 +34,8 @@ typedef struct gauntlet_character {
     sup_rig_surface *surface;
     sup_measurer *measurer;
     sup_pose *pose;
-    bool multi_part; /* several skin components with little volume each */
-    float *rigid;    /* [skin_vertex_count] 1 where the whole component has one joint with weight >= 0.99 */
+    bool multi_part;      /* several skin components with little volume each */
+    const int32_t *rigid; /* [skin_vertex_count] joint of rigid components, -1: soft */
 } gauntlet_character;
 
 /* What one method does in one motion. Lengths in sizes of the character. */
@@ -50,7 +50,9 @@ typedef struct gauntlet_result {
     double acceleration_rms;    /* second difference of positions, root mean square over vertices and frames */
     double acceleration_excess; /* largest second difference of a vertex beyond that of linear blending */
     double rest_motion;         /* largest move in a frame, from one second after the start of a hold on */
+    double early_rest_motion;   /* the same from half a second on */
     double cut_error;           /* largest distance, some time after a cut, from a bake that was reset there */
+    double cut_error_p99;       /* the same, 99th percentile over vertices */
     double rigid_stretch;       /* largest |edge ratio - 1| on components that follow one joint */
     double milliseconds;        /* a frame */
     int32_t worst_frame;        /* largest sum of volume loss, crossings and flips beyond linear blending */
@@ -132,14 +134,14 @@ float *gauntlet_bake(const sup_context *context, const gauntlet_character *chara
 void gauntlet_measure(gauntlet_character *character, const gauntlet_motion *motion, const float *positions,
                       const float *linear, const gauntlet_result *linear_result, gauntlet_result *result,
                       double *volumes);
-/* Fills in cut_error: bakes from each cut are compared just before the next one. With `last_only`: from the last cut,
+/* Fills in cut_error and cut_error_p99: bakes from each cut are compared just before the next one. With `last_only`: from the last cut,
  * one second later. */
 void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character *character,
                            const gauntlet_motion *motion, const char *method, const char *settings, bool last_only,
                            const float *positions, gauntlet_result *result);
-/* Distances of the vertices of two bakes in sizes: 95th percentile and largest, over `frame_count` frames. */
+/* Distances of the vertices of two bakes in sizes: percentiles and the largest, over `frame_count` frames. */
 typedef struct gauntlet_distance {
-    double p95, largest;
+    double p95, p99, largest;
 } gauntlet_distance;
 gauntlet_distance gauntlet_compare(const gauntlet_character *character, int32_t frame_count, const float *a,
                                    const float *b);

@@ -99,7 +99,8 @@ static void judge_implicit(const gauntlet_motion *m, const gauntlet_result *r, c
     at_most(v, "flips", r->flips, dual->flips, FLIPS);
     at_most(v, "stretch", r->stretch_max, dual->stretch_max, LENGTH);
     at_most(v, "rigid components", r->rigid_stretch, 0.01, LENGTH);
-    if (m->hold_first >= 0) at_most(v, "motion while held", r->rest_motion, 1e-4, LENGTH);
+    if (m->hold_first >= 0) at_most(v, "motion while held", r->early_rest_motion, 1e-4, LENGTH);
+    if (m->cut_spacing > 0) at_most(v, "after a cut", r->cut_error_p99, 2e-3, LENGTH); /* the same pose, another way */
 }
 
 void gauntlet_judge(const char *method, const gauntlet_character *c, const gauntlet_motion *m, const gauntlet_result *r,

@@ -12,7 +12,7 @@
 #include <time.h>
 
 enum { PARAM_LIMIT = 64, SETTINGS = 256 };
-static const double RIGID_WEIGHT = 0.99; /* of one joint in every vertex: the component follows that joint */
+enum { MULTI_PART = 8 }; /* more components than eyes, teeth and a few clothes */
 
 void *gauntlet_must(void *memory)
 {
@@ -48,28 +48,12 @@ int gauntlet_by_name(const void *a, const void *b)
 
 /* --- Characters --- */
 
-/* Components all of whose vertices have one joint with RIGID_WEIGHT. */
-static void mark_rigid(gauntlet_character *c)
+static int32_t count_components(const sup_rig *rig)
 {
-    const sup_rig *rig = c->rig;
-    int32_t count = rig->skin_vertex_count, components = 0;
-    for (int32_t v = 0; v < count; v++)
-        if (rig->skin_component[v] >= components) components = rig->skin_component[v] + 1;
-    int32_t *joint = gauntlet_must(malloc(((size_t)components + 1) * sizeof *joint));
-    for (int32_t i = 0; i < components; i++)
-        joint[i] = -2;
-    c->rigid = gauntlet_must(calloc((size_t)count + 1, sizeof(float)));
-    for (int32_t v = 0; v < count; v++) {
-        int32_t k = rig->skin_component[v];
-        if (k < 0) continue;
-        int32_t first = rig->influence_first[rig->skin_to_vertex[v]];
-        int32_t own = (double)rig->influence_weight[first] >= RIGID_WEIGHT ? rig->influence_joint[first] : -1;
-        joint[k] = joint[k] == -2 || joint[k] == own ? own : -1;
-    }
-    for (int32_t v = 0; v < count; v++)
-        if (rig->skin_component[v] >= 0 && joint[rig->skin_component[v]] >= 0) c->rigid[v] = 1.0f;
-    c->multi_part = components > 8;
-    free(joint);
+    int32_t count = 0;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++)
+        if (rig->skin_component[v] >= count) count = rig->skin_component[v] + 1;
+    return count;
 }
 
 bool gauntlet_open(const sup_context *context, const char *path, const char *name, gauntlet_character *c,
@@ -91,13 +75,13 @@ bool gauntlet_open(const sup_context *context, const char *path, const char *nam
         gauntlet_close(c);
         return false;
     }
-    mark_rigid(c);
+    c->rigid = sup_rig_rigid_joints(c->rig);
+    c->multi_part = count_components(c->rig) > MULTI_PART;
     return true;
 }
 
 void gauntlet_close(gauntlet_character *c)
 {
-    free(c->rigid);
     sup_pose_destroy(c->pose);
     sup_measurer_destroy(c->measurer);
     sup_rig_surface_destroy(c->surface);
@@ -213,7 +197,9 @@ gauntlet_distance gauntlet_compare(const gauntlet_character *c, int32_t frame_co
         distances[i] = (float)(distance(a + 3 * i, b + 3 * i) / (double)c->rig->size);
     qsort(distances, all, sizeof *distances, by_value);
     gauntlet_distance out = {0};
-    if (all > 0) out = (gauntlet_distance){(double)distances[all * 95 / 100], (double)distances[all - 1]};
+    if (all > 0)
+        out = (gauntlet_distance){(double)distances[all * 95 / 100], (double)distances[all * 99 / 100],
+                                  (double)distances[all - 1]};
     free(distances);
     return out;
 }
@@ -221,7 +207,7 @@ gauntlet_distance gauntlet_compare(const gauntlet_character *c, int32_t frame_co
 static void measure_motion(const gauntlet_character *c, const gauntlet_motion *m, const float *positions,
                            const float *linear, gauntlet_result *r)
 {
-    size_t count = (size_t)c->rig->vertex_count, stride = 3 * count;
+    size_t stride = 3 * (size_t)c->rig->vertex_count;
     sup_acceleration acceleration = {0};
     bool cuts = m->cut_spacing > 0; /* the excess in the frame of a cut says nothing */
     if (sup_measure_acceleration(c->rig, m->frame_count, positions, cuts ? NULL : linear, &acceleration) != SUP_OK)
@@ -229,11 +215,15 @@ static void measure_motion(const gauntlet_character *c, const gauntlet_motion *m
     r->acceleration_rms = acceleration.rms;
     r->acceleration_excess = fmax(0.0, acceleration.excess);
     if (linear != NULL) r->distance_p95 = gauntlet_compare(c, m->frame_count, positions, linear).p95;
-    for (int32_t f = m->hold_first + (int32_t)m->fps + 1; m->hold_first >= 0 && f < m->frame_count; f++)
-        for (size_t v = 0; v < count; v++)
-            r->rest_motion = fmax(r->rest_motion, distance(positions + (size_t)f * stride + 3 * v,
-                                                           positions + (size_t)(f - 1) * stride + 3 * v) /
-                                                      (double)c->rig->size);
+    int32_t early = m->hold_first + (int32_t)(0.5 * m->fps) + 1, late = m->hold_first + (int32_t)m->fps + 1;
+    for (int32_t f = early; m->hold_first >= 0 && f < m->frame_count; f++) {
+        const float *here = positions + (size_t)f * stride;
+        double moved = 0.0;
+        for (size_t v = 0; v < stride; v += 3)
+            moved = fmax(moved, distance(here + v, here + v - stride) / (double)c->rig->size);
+        r->early_rest_motion = fmax(r->early_rest_motion, moved);
+        if (f >= late) r->rest_motion = fmax(r->rest_motion, moved);
+    }
 }
 
 /* Edges of components that follow one joint, against linear blending, which moves them rigidly (or by authored
@@ -244,7 +234,7 @@ static void measure_rigid(const gauntlet_character *c, const float *skin, const 
     for (int32_t t = 0; t < rig->skin_triangle_count; t++)
         for (int k = 0; k < 3; k++) {
             int32_t a = rig->skin_triangles[3 * t + k], b = rig->skin_triangles[3 * t + (k + 1) % 3];
-            if (c->rigid[a] == 0.0f || c->rigid[b] == 0.0f) continue;
+            if (c->rigid[a] < 0 || c->rigid[b] < 0) continue;
             double own = distance(skin + 3 * (size_t)a, skin + 3 * (size_t)b);
             double rigid = distance(linear_skin + 3 * (size_t)a, linear_skin + 3 * (size_t)b);
             if (rigid > 1e-5 * (double)rig->size) r->rigid_stretch = fmax(r->rigid_stretch, fabs(own / rigid - 1.0));
@@ -307,25 +297,24 @@ void gauntlet_measure(gauntlet_character *c, const gauntlet_motion *m, const flo
     free(skin);
 }
 
-/* Largest distance in frame `frame` from a bake that starts in frame `cut`. */
-static double cut_error(const sup_context *context, const gauntlet_character *c, const gauntlet_motion *m,
-                        const char *method, const char *settings, int32_t cut, int32_t frame, const float *positions)
+/* Distances in frame `frame` from a bake that starts in frame `cut`; infinite if that fails. */
+static gauntlet_distance cut_distance(const sup_context *context, const gauntlet_character *c, const gauntlet_motion *m,
+                                      const char *method, const char *settings, int32_t cut, int32_t frame,
+                                      const float *positions)
 {
     size_t stride = (size_t)c->rig->vertex_count * 3;
+    gauntlet_distance out = {INFINITY, INFINITY, INFINITY};
     sup_model *model = NULL;
     sup_error error = {0};
-    double largest = 0.0;
     sup_instance *instance = start(context, c, method, settings, &model, &error);
-    if (instance == NULL) return INFINITY;
+    if (instance == NULL) return out;
     float *again = gauntlet_must(malloc((size_t)(frame - cut + 1) * stride * sizeof *again));
-    if (play(c, m, instance, cut, frame, 0, again) != SUP_OK) largest = INFINITY;
-    for (size_t v = 0; largest < INFINITY && v < (size_t)c->rig->vertex_count; v++)
-        largest = fmax(largest, distance(positions + (size_t)frame * stride + 3 * v,
-                                         again + (size_t)(frame - cut) * stride + 3 * v));
+    if (play(c, m, instance, cut, frame, 0, again) == SUP_OK)
+        out = gauntlet_compare(c, 1, positions + (size_t)frame * stride, again + (size_t)(frame - cut) * stride);
     free(again);
     sup_instance_destroy(instance);
     sup_model_destroy(model);
-    return largest / (double)c->rig->size;
+    return out;
 }
 
 void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character *c, const gauntlet_motion *m,
@@ -334,7 +323,9 @@ void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character 
 {
     for (int32_t k = last_only ? m->cut_count : 1; k <= m->cut_count; k++) {
         int32_t cut = k * m->cut_spacing, frame = cut + (last_only ? (int32_t)m->fps : m->cut_spacing - 1);
-        if (frame < m->frame_count)
-            r->cut_error = fmax(r->cut_error, cut_error(context, c, m, method, settings, cut, frame, positions));
+        if (frame >= m->frame_count) continue;
+        gauntlet_distance d = cut_distance(context, c, m, method, settings, cut, frame, positions);
+        r->cut_error = fmax(r->cut_error, d.largest);
+        r->cut_error_p99 = fmax(r->cut_error_p99, d.p99);
     }
 }
