@@ -134,8 +134,8 @@ float *gauntlet_bake(const sup_context *context, const gauntlet_character *chara
 void gauntlet_measure(gauntlet_character *character, const gauntlet_motion *motion, const float *positions,
                       const float *linear, const gauntlet_result *linear_result, gauntlet_result *result,
                       double *volumes);
-/* Fills in cut_error and cut_error_p99: bakes from each cut are compared just before the next one. With `last_only`: from the last cut,
- * one second later. */
+/* Fills in cut_error and cut_error_p99: bakes from each cut are compared just before the next one. With `last_only`:
+ * from the last cut, one second later. */
 void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character *character,
                            const gauntlet_motion *motion, const char *method, const char *settings, bool last_only,
                            const float *positions, gauntlet_result *result);
