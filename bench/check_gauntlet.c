@@ -17,10 +17,10 @@
 
 enum { SHARES = 8 }; /* tasks of a character, so that many processes share the long ones */
 
+/* Output of a character. */
 typedef struct block {
-    int32_t row_first, row_count; /* in rows, in order of arrival until the character is done */
     char *notes;
-    int32_t shares_done;
+    int32_t shares_done, rows_printed;
 } block;
 
 typedef struct gauntlet_run {
@@ -112,25 +112,34 @@ static void add_note(block *b, const char *text, size_t size)
     snprintf(b->notes + used, size + 12, "skipped %.*s\n", (int)size, text);
 }
 
-/* Prints the characters that are done and whose predecessors are. */
+/* Prints the rows of a character, in order, that are not printed yet. */
+static void print_rows(gauntlet_run *run, int32_t character)
+{
+    block *b = &run->blocks[character];
+    int32_t count = 0;
+    gauntlet_row *rows = gauntlet_must(malloc(((size_t)run->row_count + 1) * sizeof *rows));
+    for (int32_t i = 0; i < run->row_count; i++)
+        if (run->rows[i].character_index == character) rows[count++] = run->rows[i];
+    qsort(rows, (size_t)count, sizeof *rows, by_order);
+    for (; b->rows_printed < count; b->rows_printed++)
+        output_row(run, &rows[b->rows_printed]);
+    free(rows);
+    fflush(stdout);
+    if (run->csv != NULL) fflush(run->csv);
+}
+
+/* Prints the characters that are done and whose predecessors are; of the next one the rows so far, if one process makes
+ * all of them and so in order. */
 static void print_done(gauntlet_run *run)
 {
     for (; run->printed < run->source_count; run->printed++) {
         block *b = &run->blocks[run->printed];
-        int32_t count = 0;
-        if (b->shares_done < run->share_count) return;
-        gauntlet_row *rows = gauntlet_must(malloc(((size_t)run->row_count + 1) * sizeof *rows));
-        for (int32_t i = 0; i < run->row_count; i++)
-            if (run->rows[i].character_index == run->printed) rows[count++] = run->rows[i];
-        qsort(rows, (size_t)count, sizeof *rows, by_order);
-        for (int32_t i = 0; i < count; i++)
-            output_row(run, &rows[i]);
+        bool done = b->shares_done == run->share_count;
+        if (done || run->share_count == 1) print_rows(run, run->printed);
+        if (!done) return;
         for (const char *p = b->notes; p != NULL && *p != '\0'; p++)
             run->skipped += *p == '\n';
         if (b->notes != NULL) fputs(b->notes, stdout);
-        free(rows);
-        fflush(stdout);
-        if (run->csv != NULL) fflush(run->csv);
     }
 }
 
@@ -146,8 +155,7 @@ static void receive(void *user, int32_t task, int32_t kind, const void *bytes, i
         }
         memcpy(&run->rows[run->row_count++], bytes, sizeof *run->rows);
     }
-    if (kind != GAUNTLET_DONE) return;
-    b->shares_done++;
+    b->shares_done += kind == GAUNTLET_DONE;
     print_done(run);
 }
 

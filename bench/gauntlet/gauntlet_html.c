@@ -115,7 +115,7 @@ static void make_picture(void *user, gauntlet_character *c, const gauntlet_motio
     int32_t step = job->options->rates ? (int32_t)(m->fps / job->options->fps + 0.5) : 1;
     gauntlet_motion until = gauntlet_every(m, step);
     if (row->result.worst_frame < until.frame_count) until.frame_count = row->result.worst_frame + 1;
-    size_t at = 3 * (size_t)c->rig->vertex_count * (size_t)(until.frame_count - 1), size = 0;
+    size_t stride = 3 * (size_t)c->rig->vertex_count, at = stride * (size_t)(until.frame_count - 1), size = 0;
     float *linear = gauntlet_bake(&context, c, &until, "linear", NULL, 0, &ms, &error);
     float *own =
         gauntlet_bake(&context, c, &until, row->method, job->options->settings, (uint32_t)row->trial, &ms, &error);
@@ -123,7 +123,11 @@ static void make_picture(void *user, gauntlet_character *c, const gauntlet_motio
     render_def def = {.width = PICTURE_SIZE, .height = PICTURE_SIZE};
     if (linear != NULL && own != NULL && sheet.pixels != NULL) {
         render_def_camera(&def, "three-quarter");
-        render_def_frame(&def, linear + at, c->rig->vertex_count, 1);
+        float *both = gauntlet_must(malloc(2 * stride * sizeof *both + 1)); /* the camera shows both */
+        memcpy(both, linear + at, stride * sizeof *both);
+        memcpy(both + stride, own + at, stride * sizeof *both);
+        render_def_frame(&def, both, 2 * (int64_t)c->rig->vertex_count, 1);
+        free(both);
         unsigned char *png = NULL;
         if (draw(c, linear + at, &def, 0, &sheet) && draw(c, own + at, &def, PICTURE_SIZE, &sheet))
             png = render_encode_png(&sheet, &size);
@@ -229,8 +233,13 @@ static void write_counts(FILE *file, const gauntlet_summary *s)
     write_counts_line(file, s, "known failures", offsetof(gauntlet_cell, known));
     for (int32_t b = 0; b < s->bound_count; b++)
         write_counts_line(file, s, s->bounds[b], offsetof(gauntlet_cell, by_bound) + (size_t)b * sizeof(int32_t));
-    fprintf(file, "</tbody></table></div>\n<h2>Totals of projective</h2>\n<div class=\"card\"><table><thead><tr>"
-                  "<th>total</th><th>value</th><th>at least</th><th></th></tr></thead><tbody>\n");
+    fprintf(file, "</tbody></table></div>\n");
+}
+
+static void write_totals(FILE *file, const gauntlet_summary *s)
+{
+    fprintf(file, "<h2>Totals of projective</h2>\n<div class=\"card\"><table><thead><tr><th>total</th><th>value</th>"
+                  "<th>at least</th><th></th></tr></thead><tbody>\n");
     for (int i = 0; i < GAUNTLET_TOTALS; i++)
         if (s->totals[i].measured)
             fprintf(file, "<tr><td>%s</td><td>%.3f</td><td>%.2f</td><td%s</td></tr>\n", s->totals[i].name,
@@ -295,6 +304,7 @@ bool gauntlet_write_page(const gauntlet_options *options, const gauntlet_source 
         "frames; %d rows fail a bound. docs/quality.md describes the bounds.</p>\n",
         style, (int)p.failing_count);
     write_counts(file, summary);
+    if (summary->totals[2].measured) write_totals(file, summary); /* the median volume of both halves */
     fprintf(file,
             "<h2>Failing cases, worst first</h2>\n<p class=\"soft\">Left: linear blending; right: the method, in its "
             "worst frame. Red: skin that crosses itself and did not at rest. The score is the largest ratio by "
