@@ -11,6 +11,7 @@ static const double PI = 3.14159265358979323846;
 static const double ROM_SECONDS = 0.4;  /* of each joint */
 static const double CUT_SECONDS = 0.5;  /* between cuts of `snap` */
 static const double FULL_SECONDS = 2.0; /* from here on motions have their full length; below: the reduced set */
+static const double CUT_RADIANS = 1.0;  /* turn of a joint from the bind pose that makes `tpose` a cut */
 enum { ROM_JOINTS = 24, QUICK_ROM_JOINTS = 4 };
 
 /* Counts the motions of a character that are wanted, and chooses those of a share. */
@@ -118,7 +119,7 @@ gauntlet_motion gauntlet_every(const gauntlet_motion *m, int32_t step)
     out.fps = m->fps / (double)step;
     out.frame_count = (m->frame_count + step - 1) / step;
     out.hold_first = m->hold_first >= 0 ? (m->hold_first + step - 1) / step : -1;
-    out.cut_spacing = m->cut_spacing / step;
+    out.cut_spacing = m->cut_spacing / step; /* 0 for tpose: its first frame becomes part of the motion */
     out.world = gauntlet_must(malloc((size_t)out.frame_count * (size_t)m->node_count * sizeof *out.world));
     for (int32_t f = 0; f < out.frame_count; f++)
         memcpy(frame_of(&out, f), frame_of(m, f * step), (size_t)m->node_count * sizeof *out.world);
@@ -326,30 +327,58 @@ static gauntlet_motion stretch(generator *g)
     return m;
 }
 
-/* A clip up to its pose farthest from the first frame, held there for three seconds (1.5 in the reduced set). */
-static bool hold(const gauntlet_character *c, double fps, double seconds, gauntlet_motion *m)
+/* The whole first clip of a character; `deepest`: the frame whose pose is farthest from the first one. */
+static gauntlet_motion whole_clip(const gauntlet_character *c, const char *name, double fps, int32_t *deepest)
 {
-    if (c->character->clip_count == 0) return false;
     const sup_clip *clip = &c->character->clips[0];
-    int32_t all = sup_clip_frame_count(clip, fps), lead = (int32_t)(0.25 * seconds * fps), at = 0;
-    double deepest = -1.0;
-    gauntlet_motion whole = create(c, "hold", fps, all);
-    for (int32_t f = 0; f < all; f++) {
+    gauntlet_motion whole = create(c, name, fps, sup_clip_frame_count(clip, fps));
+    double largest = -1.0;
+    for (int32_t f = 0; f < whole.frame_count; f++) {
         double bend = 0.0;
         sample(c, clip, sup_clip_frame_time(clip, fps, f), frame_of(&whole, f));
         for (int32_t j = 0; j < c->rig->joint_count; j++)
             bend += rotation_between(&frame_of(&whole, 0)[c->rig->joint_node[j]],
                                      &frame_of(&whole, f)[c->rig->joint_node[j]]);
-        if (bend > deepest) deepest = bend, at = f;
+        if (bend > largest) largest = bend, *deepest = f;
     }
-    int32_t first = at > lead ? at - lead : 0, moving = at - first + 1, held = (int32_t)(1.5 * seconds * fps);
-    *m = create(c, "hold", fps, moving + held);
+    return whole;
+}
+
+/* A clip up to its deepest pose, held there for three seconds (1.5 in the reduced set). */
+static bool hold(const generator *g, gauntlet_motion *m)
+{
+    int32_t at = 0, lead = (int32_t)(0.25 * g->seconds * g->fps), held = (int32_t)(1.5 * g->seconds * g->fps);
+    if (g->c->character->clip_count == 0) return false;
+    gauntlet_motion whole = whole_clip(g->c, "hold", g->fps, &at);
+    int32_t first = at > lead ? at - lead : 0, moving = at - first + 1;
+    *m = create(g->c, "hold", g->fps, moving + held);
     for (int32_t f = 0; f < m->frame_count; f++)
         memcpy(frame_of(m, f), frame_of(&whole, f < moving ? first + f : at),
                (size_t)m->node_count * sizeof(sup_mat34));
     m->hold_first = moving - 1;
     free(whole.world);
     return true;
+}
+
+/* The bind pose in frame 0, as motion capture begins, then a clip from its deepest pose on: a cut. None if the two
+ * poses hardly differ. */
+static bool bind_pose_first(generator *g, gauntlet_motion *m)
+{
+    int32_t at = 0;
+    if (g->c->character->clip_count == 0) return false;
+    gauntlet_motion whole = whole_clip(g->c, "tpose", g->fps, &at);
+    *m = create(g->c, "tpose", g->fps, (int32_t)g->fps + 2);
+    begin_frame(g);
+    end_frame(g, frame_of(m, 0));
+    for (int32_t f = 1; f < m->frame_count; f++) {
+        int32_t from = at + f - 1 < whole.frame_count ? at + f - 1 : whole.frame_count - 1;
+        memcpy(frame_of(m, f), frame_of(&whole, from), (size_t)m->node_count * sizeof(sup_mat34));
+    }
+    m->cut_spacing = m->cut_count = 1;
+    free(whole.world);
+    if (joint_speed(g->c, frame_of(m, 0), frame_of(m, 1)) >= CUT_RADIANS) return true;
+    free(m->world);
+    return false;
 }
 
 static void generated(gauntlet_character *c, selector *s, gauntlet_use *use, void *user)
@@ -366,17 +395,23 @@ static void generated(gauntlet_character *c, selector *s, gauntlet_use *use, voi
         int32_t index = choose(s, names[i]);
         if (index < 0) continue;
         g.seed = 12345;
-        gauntlet_motion m = make[i](&g);
+        gauntlet_motion made = make[i](&g);
+        made.index = index;
+        use(user, c, &made);
+        free(made.world);
+    }
+    gauntlet_motion m;
+    int32_t index = choose(s, "hold");
+    if (index >= 0 && hold(&g, &m)) {
         m.index = index;
         use(user, c, &m);
         free(m.world);
     }
-    gauntlet_motion held;
-    int32_t index = choose(s, "hold");
-    if (index >= 0 && hold(c, s->range->fps, s->range->seconds, &held)) {
-        held.index = index;
-        use(user, c, &held);
-        free(held.world);
+    index = choose(s, "tpose");
+    if (index >= 0 && bind_pose_first(&g, &m)) {
+        m.index = index;
+        use(user, c, &m);
+        free(m.world);
     }
     free(g.rest);
     free(g.local);
