@@ -7,9 +7,9 @@ help:
 	@echo "make demo             build, and bake the built-in human to out/demo.glb"
 	@echo "make build            build/supple and the libraries"
 	@echo "make test             the tests of the normal build, and the checks that only read files"
-	@echo "make check            the tests under sanitizers, clang-tidy, the ABI, a short fuzz run; CI runs test and check"
+	@echo "make check            the tests under sanitizers, clang-tidy, the ABI, fuzzing, quality; CI runs test and check"
 	@echo "make bench            the benchmarks"
-	@echo "make gauntlet         every method on every character and motion, into bench/results/gauntlet.csv; hours"
+	@echo "make gauntlet         every method on every character and motion, into out/gauntlet.csv and .html; hours"
 	@echo "make studio           the studio as static files, into web/dist/studio/"
 	@echo "make pictures         the pictures of README.md, into docs/pictures/"
 	@echo "make install          to PREFIX=$(PREFIX): program, libraries, headers, man page"
@@ -38,8 +38,8 @@ bench: build
 	@scripts/bench.sh
 
 gauntlet: build
-	@mkdir -p bench/results
-	@build/check_gauntlet --csv bench/results/gauntlet.csv
+	@mkdir -p out
+	@build/check_gauntlet --jobs "$$(nproc)" --csv out/gauntlet.csv --html out/gauntlet.html
 
 pictures: build
 	@scripts/pictures.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What takes longer than scripts/test.sh, before a merge: the tests under sanitizers, clang-tidy, the ABI against the
-# last release, a short fuzz run. Builds what it needs itself, in folders of its own.
+# last release, a short fuzz run, the reduced set of the gauntlet. Builds what it needs itself.
 set -uo pipefail
 # shellcheck source=scripts/stages.sh
 . "$(dirname "$0")/stages.sh"
@@ -35,10 +35,16 @@ end_tidy() {
     return $status
 }
 
+# The methods against linear blending on about 30 cases (docs/quality.md), in the normal build.
+gauntlet() {
+    scripts/build.sh build -DCMAKE_BUILD_TYPE=Release -- check_gauntlet && build/check_gauntlet --quick --jobs "$(nproc)"
+}
+
 begin_stages build-logs/check
 begin_tidy
 stage "tests with address and undefined-behaviour sanitizers" address
 stage "threaded tests with the thread sanitizer" thread
+stage "gauntlet, reduced set" gauntlet
 stage "ABI against the last release" scripts/check_abi.sh
 stage "clang-tidy" end_tidy
 stage "fuzzing" scripts/fuzz.sh build-asan 2

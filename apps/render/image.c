@@ -89,6 +89,19 @@ uint8_t *render_encode_png(const render_image *image, size_t *size)
     return NULL;
 }
 
+void render_write_data_uri(const uint8_t *png, size_t size, FILE *file)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    fputs("data:image/png;base64,", file);
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t bits = (uint32_t)png[i] << 16 | (i + 1 < size ? (uint32_t)png[i + 1] << 8 : 0u) |
+                        (i + 2 < size ? (uint32_t)png[i + 2] : 0u);
+        char out[4] = {digits[bits >> 18], digits[bits >> 12 & 63], i + 1 < size ? digits[bits >> 6 & 63] : '=',
+                       i + 2 < size ? digits[bits & 63] : '='};
+        fwrite(out, 1, 4, file);
+    }
+}
+
 sup_result render_write_png(const render_image *image, const char *path, sup_error *error)
 {
     char temporary[4200];

@@ -7,6 +7,8 @@
 
 #include "supple/supple.h"
 
+#include <stdio.h>
+
 typedef struct render_image {
     int32_t width, height;
     uint8_t *pixels; /* [height*width*3] sRGB, top row first */
@@ -49,6 +51,8 @@ sup_result render_picture(const sup_context *context, const render_scene *scene,
 
 /* Encodes a PNG in memory; free() the result. NULL when out of memory. */
 uint8_t *render_encode_png(const render_image *image, size_t *size);
+/* Writes an encoded PNG as a data URI, for pages that need no other file. */
+void render_write_data_uri(const uint8_t *png, size_t size, FILE *file);
 /* Writes a PNG to a temporary file and renames it. */
 sup_result render_write_png(const render_image *image, const char *path, sup_error *error);
 

@@ -3,6 +3,7 @@
 #include "image.h"
 #include "stage.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ static bool sheet_create(sheet *s, const app_view_options *view, int32_t count)
     s->panel_height = view->height;
     s->columns = count < MAX_COLUMNS ? count : MAX_COLUMNS;
     s->unit = (float)view->width / 30.0f;
-    s->text_height = (int32_t)(14.5f * s->unit);
+    s->text_height = (int32_t)(19.2f * s->unit);
     s->title_height = (int32_t)(3.4f * s->unit);
     int32_t rows = (count + s->columns - 1) / s->columns;
     s->image =
@@ -87,20 +88,25 @@ static void text_right(sheet *s, float right, float baseline, const uint8_t *col
 }
 
 /* Writes name, time and a table of metrics: at this frame, and at the worst frame. */
-static void write_metrics(sheet *s, const app_entry *entry, int32_t frame, float left, float top)
+static void write_metrics(sheet *s, const sup_rig *rig, const app_entry *entry, int32_t frame, float left, float top)
 {
     const sup_frame_measure *m = &entry->measure->frames[frame];
     const sup_motion_summary *all = &entry->measure->summary;
+    double joint_here = app_metrics_joint_volume(rig, entry->measure, frame, frame).ratio;
+    double joint_worst = app_metrics_joint_volume(rig, entry->measure, 0, entry->measure->frame_count - 1).ratio;
     const struct {
         const char *name;
         double here, worst;
         bool is_count;
     } rows[] = {{"volume", m->volume_ratio, all->volume_ratio, false},
+                {"smallest joint volume", joint_here, joint_worst, false},
                 {"crossing pairs", m->intersections, all->intersections, true},
                 {"penetration", m->penetration, all->penetration, false},
                 {"largest stretch", m->stretch_max, all->stretch_max, false},
                 {"smallest stretch", m->stretch_min, all->stretch_min, false},
-                {"flips", m->flips, all->flips, true}};
+                {"flips", m->flips, all->flips, true},
+                {"acceleration, RMS", (double)NAN, entry->acceleration.rms, false},
+                {"acceleration, excess", (double)NAN, entry->acceleration.excess, false}};
     float u = s->unit, x = left + 1.5f * u, here = left + 20.0f * u, worst = left + 27.5f * u, y = top + 1.8f * u;
     char time[64];
     snprintf(time, sizeof time, "%.3g ms per frame", entry->playback.step_ms);
@@ -155,7 +161,7 @@ static int draw(const app_comparison *comparison, const compare_values *values, 
         status = app_stage_render(&stage, app_comparison_positions(comparison, i, frame),
                                   app_comparison_nodes(comparison, frame), &def, &picture);
         sheet_paste(s, &picture, left, top);
-        write_metrics(s, &comparison->entries[i], frame, (float)left, (float)(top + s->panel_height));
+        write_metrics(s, comparison->rig, &comparison->entries[i], frame, (float)left, (float)(top + s->panel_height));
     }
     app_stage_close(&stage);
     render_image_destroy(&picture);

@@ -27,22 +27,23 @@ static const app_option measure_options[] = {
 static const app_verb measure_verb = {
     .name = "measure",
     .usage = "INPUT CACHE.pc2 [options]",
-    .summary =
-        "Computes metrics of a baked animation: volume, self-intersection, stretch, flips, roughness, drift, jitter.",
-    .details =
-        "The cache must be baked from INPUT. Drift and jitter need the skeleton: repeat the --clip, --motion, --fps\n"
-        "and --frames of the bake. docs/measures.md defines the metrics. A cache with NaN or infinite coordinates is\n"
-        "measured, but the exit status is 2.\n\n"
-        "Examples:\n"
-        "  supple bake scene:human -o human.pc2 && supple measure scene:human human.pc2\n"
-        "  supple measure dancer.glb dancer.pc2 --clip Samba --fps 60 --json\n\n"
-        "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors.\n",
+    .summary = "Computes metrics of a baked animation: volume, crossings, stretch, flips, roughness, drift, jitter, "
+               "acceleration.",
+    .details = "The cache must be baked from INPUT. Drift, jitter and the excess of acceleration over linear blending "
+               "need the\n"
+               "skeleton: repeat the --clip, --motion, --fps and --frames of the bake. docs/measures.md defines the "
+               "metrics. A cache with NaN or infinite coordinates is\n"
+               "measured, but the exit status is 2.\n\n"
+               "Examples:\n"
+               "  supple bake scene:human -o human.pc2 && supple measure scene:human human.pc2\n"
+               "  supple measure dancer.glb dancer.pc2 --clip Samba --fps 60 --json\n\n"
+               "Exit status: 0 success, 1 wrong usage, 2 bad input, 3 other errors.\n",
     .options = measure_options,
     .option_count = (int)(sizeof measure_options / sizeof measure_options[0]),
 };
 
 static void print_json(const app_job *job, const measure_values *values, const sup_rig *rig,
-                       const sup_motion_measure *measure, double milliseconds)
+                       const sup_motion_measure *measure, const sup_acceleration *acceleration, double milliseconds)
 {
     app_json json = {.file = stdout};
     app_json_object(&json, NULL);
@@ -54,7 +55,7 @@ static void print_json(const app_job *job, const measure_values *values, const s
     app_json_integer(&json, "triangles", rig->skin_triangle_count);
     app_json_integer(&json, "threads", job->session.context.tasks.worker_count);
     app_json_number(&json, "milliseconds", milliseconds);
-    app_metrics_json(&json, rig, measure, job->first_frame);
+    app_metrics_json(&json, rig, measure, acceleration, job->first_frame);
     app_json_object_end(&json);
 }
 
@@ -75,27 +76,34 @@ static int measure_cache(app_job *job, const measure_values *values, const sup_r
     double began = app_milliseconds();
     int32_t expected = job->last_frame - job->first_frame + 1;
     sup_motion_measure *measure = NULL;
+    sup_acceleration acceleration = {0};
     sup_mat34 *nodes = NULL;
+    float *linear = NULL;
     app_progress progress;
-    if (job->clip != NULL && cache->frame_count == expected)
+    if (job->clip != NULL && cache->frame_count == expected) {
         nodes = app_metrics_nodes(job, job->first_frame, cache->frame_count);
-    else if (!values->job.quiet)
-        app_say(
-            "note: No drift and jitter: the cache has %d frames and the animation %d. Give --clip, --fps and --frames "
-            "as for the bake.",
-            (int)cache->frame_count, (int)expected);
+        linear = app_metrics_linear(job, rig, job->first_frame, cache->frame_count);
+    } else if (!values->job.quiet)
+        app_say("note: No drift, jitter and excess: the cache has %d frames and the animation %d. Give --clip, --fps "
+                "and --frames "
+                "as for the bake.",
+                (int)cache->frame_count, (int)expected);
     app_progress_begin(&progress, values->job.quiet, values->job.json);
     int status = app_metrics_measure(job, rig, cache->positions, nodes, cache->frame_count, &progress, &measure);
     app_progress_end(&progress);
+    if (status == APP_DONE &&
+        sup_measure_acceleration(rig, cache->frame_count, cache->positions, linear, &acceleration) != SUP_OK)
+        status = APP_OTHER;
+    free(linear);
     free(nodes);
     if (status != APP_DONE) return status;
     double milliseconds = app_milliseconds() - began;
     if (values->job.json)
-        print_json(job, values, rig, measure, milliseconds);
+        print_json(job, values, rig, measure, &acceleration, milliseconds);
     else if (!values->job.quiet) {
         printf("%s: %s frames, %s vertices, measured in %.2f s\n", app_clean(values->cache),
                app_grouped(cache->frame_count), app_grouped(cache->vertex_count), milliseconds / 1e3);
-        app_metrics_print(rig, measure, job->first_frame);
+        app_metrics_print(rig, measure, &acceleration, job->first_frame);
     }
     status = report_nonfinite(values->cache, measure, job->first_frame);
     sup_motion_measure_destroy(measure);

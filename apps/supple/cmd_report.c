@@ -101,7 +101,7 @@ static void write_head(FILE *file, const app_comparison *comparison)
 static double deviation(const app_metric *metric)
 {
     if (metric->value < 0.0 || !isfinite(metric->value)) return INFINITY;
-    bool is_ratio = strcmp(metric->name, "volume") == 0 || strstr(metric->name, "stretch") != NULL;
+    bool is_ratio = strstr(metric->name, "volume") != NULL || strstr(metric->name, "stretch") != NULL;
     return is_ratio ? fabs(log(fmax(metric->value, 1e-9))) : metric->value;
 }
 
@@ -110,7 +110,8 @@ static void write_summary(FILE *file, const app_comparison *comparison)
     app_metric metrics[APP_COMPARISON_LIMIT][APP_METRIC_COUNT] = {0};
     fprintf(file, "<h2>Metrics</h2>\n<div class=\"card\"><table><thead><tr><th>worst over all frames</th>");
     for (int32_t i = 0; i < comparison->entry_count; i++) {
-        app_metrics_list(&comparison->entries[i].measure->summary, metrics[i]);
+        app_metrics_list(comparison->rig, comparison->entries[i].measure, &comparison->entries[i].acceleration,
+                         metrics[i]);
         fprintf(file, "<th><span class=\"key s%d\"></span>%s</th>", (int)(i % 8), comparison->entries[i].label);
     }
     fprintf(file, "</tr></thead><tbody>\n<tr><td>milliseconds per frame</td>");
@@ -222,18 +223,6 @@ static bool write_plots(FILE *file, const app_comparison *comparison, int32_t ma
     return done;
 }
 
-static void write_base64(FILE *file, const uint8_t *data, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < size; i += 3) {
-        uint32_t bits = (uint32_t)data[i] << 16 | (i + 1 < size ? (uint32_t)data[i + 1] << 8 : 0u) |
-                        (i + 2 < size ? (uint32_t)data[i + 2] : 0u);
-        char out[4] = {digits[bits >> 18], digits[bits >> 12 & 63], i + 1 < size ? digits[bits >> 6 & 63] : '=',
-                       i + 2 < size ? digits[bits & 63] : '='};
-        fwrite(out, 1, 4, file);
-    }
-}
-
 static int write_picture(FILE *file, const app_comparison *comparison, app_stage *stage, int32_t entry, int32_t frame,
                          const render_def *def, render_image *image)
 {
@@ -243,11 +232,10 @@ static int write_picture(FILE *file, const app_comparison *comparison, app_stage
                                   app_comparison_nodes(comparison, frame), def, image);
     uint8_t *png = status == APP_DONE ? render_encode_png(image, &size) : NULL;
     if (png == NULL) return status != APP_DONE ? status : APP_OTHER;
-    fprintf(file, "<figure><img alt=\"%s, frame %d\" src=\"data:image/png;base64,", name,
-            (int)(comparison->job->first_frame + frame));
-    write_base64(file, png, size);
-    fprintf(file, "\"><figcaption><span class=\"key s%d\"></span>%s</figcaption></figure>\n", (int)(entry % 8), name);
+    fprintf(file, "<figure><img alt=\"%s, frame %d\" src=\"", name, (int)(comparison->job->first_frame + frame));
+    render_write_data_uri(png, size, file);
     free(png);
+    fprintf(file, "\"><figcaption><span class=\"key s%d\"></span>%s</figcaption></figure>\n", (int)(entry % 8), name);
     return APP_DONE;
 }
 

@@ -108,8 +108,13 @@ static int run_entry(app_comparison *comparison, app_entry *entry, app_progress 
     int status = app_playback_run(job, comparison->rig, entry->method, entry->params, job->first_frame, job->last_frame,
                                   progress, &entry->playback);
     if (status != APP_DONE) return status;
-    return app_metrics_measure(job, comparison->rig, entry->playback.positions, comparison->nodes,
-                               comparison->frame_count, progress, &entry->measure);
+    status = app_metrics_measure(job, comparison->rig, entry->playback.positions, comparison->nodes,
+                                 comparison->frame_count, progress, &entry->measure);
+    if (status == APP_DONE &&
+        sup_measure_acceleration(comparison->rig, comparison->frame_count, entry->playback.positions,
+                                 comparison->linear, &entry->acceleration) != SUP_OK)
+        status = APP_OTHER;
+    return status;
 }
 
 int app_comparison_run(app_comparison *comparison, app_job *job, app_progress *progress)
@@ -128,7 +133,8 @@ int app_comparison_run(app_comparison *comparison, app_job *job, app_progress *p
     if (sup_rig_create(&job->session.context, job->character, &def, &comparison->rig, &error) != SUP_OK)
         return app_fail(&error, APP_PHASE_LOAD, job->values->input);
     comparison->nodes = app_metrics_nodes(job, job->first_frame, comparison->frame_count);
-    if (comparison->nodes == NULL) return APP_OTHER;
+    comparison->linear = app_metrics_linear(job, comparison->rig, job->first_frame, comparison->frame_count);
+    if (comparison->nodes == NULL || comparison->linear == NULL) return APP_OTHER;
     for (int32_t i = 0; status == APP_DONE && i < comparison->entry_count; i++)
         status = run_entry(comparison, &comparison->entries[i], progress);
     return status;
@@ -141,6 +147,7 @@ void app_comparison_close(app_comparison *comparison)
         sup_motion_measure_destroy(comparison->entries[i].measure);
     }
     free(comparison->nodes);
+    free(comparison->linear);
     sup_rig_destroy(comparison->rig);
 }
 

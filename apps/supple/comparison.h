@@ -13,6 +13,7 @@ typedef struct app_entry {
     double params[APP_PARAM_LIMIT];
     app_playback playback;
     sup_motion_measure *measure;
+    sup_acceleration acceleration; /* against linear blending */
 } app_entry;
 
 typedef struct app_comparison {
@@ -20,6 +21,7 @@ typedef struct app_comparison {
     sup_rig *rig;
     int32_t frame_count;
     sup_mat34 *nodes; /* [frame_count*node_count] */
+    float *linear;    /* [frame_count*vertex_count*3] linear blending */
     int32_t entry_count;
     app_entry entries[APP_COMPARISON_LIMIT];
 } app_comparison;

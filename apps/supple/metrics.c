@@ -39,13 +39,69 @@ int app_metrics_measure(app_job *job, const sup_rig *rig, const float *positions
     return app_fail(&error, APP_PHASE_BAKE, job->values->input);
 }
 
-static void write_summary(app_json *json, const sup_motion_summary *s)
+float *app_metrics_linear(const app_job *job, const sup_rig *rig, int32_t first, int32_t count)
 {
+    const sup_context *context = &job->session.context;
+    float *positions = calloc((size_t)count * (size_t)rig->vertex_count + 1, 3 * sizeof *positions);
+    sup_error error = {0};
+    sup_model *model = NULL;
+    sup_instance *instance = NULL;
+    sup_pose *pose = NULL;
+    sup_result result = positions != NULL ? SUP_OK : SUP_ERROR_MEMORY;
+    if (result == SUP_OK) result = sup_bind(context, sup_method_find("linear"), rig, NULL, &model, &error);
+    if (result == SUP_OK) result = sup_pose_create(context, job->character, &pose, &error);
+    if (result == SUP_OK) result = sup_instance_create(context, model, NULL, &instance, &error);
+    for (int32_t f = 0; result == SUP_OK && f < count; f++) {
+        sup_skin_out out = {.positions = positions + 3 * (size_t)f * (size_t)rig->vertex_count};
+        result = app_job_pose(job, first + f, pose);
+        if (result == SUP_OK) result = sup_instance_step(instance, pose, 0.0f, &out);
+    }
+    sup_instance_destroy(instance);
+    sup_pose_destroy(pose);
+    sup_model_destroy(model);
+    if (result == SUP_OK) return positions;
+    app_say("Linear blending for the acceleration failed%s%s.", error.message[0] != '\0' ? ": " : "", error.message);
+    free(positions);
+    return NULL;
+}
+
+app_joint_volume app_metrics_joint_volume(const sup_rig *rig, const sup_motion_measure *measure, int32_t first,
+                                          int32_t last)
+{
+    app_joint_volume smallest = {.joint = -1, .ratio = (double)NAN};
+    for (int32_t f = first; f <= last; f++)
+        for (int32_t r = 0; r < 2 * rig->joint_count; r++) {
+            double ratio = measure->region_volume_ratio[(size_t)f * (size_t)measure->region_count + (size_t)r];
+            if (isfinite(ratio) && !(ratio >= smallest.ratio))
+                smallest = (app_joint_volume){.joint = r / 2, .ratio = ratio};
+        }
+    return smallest;
+}
+
+static const char *joint_name(const sup_rig *rig, int32_t j)
+{
+    return rig->character->nodes[rig->joint_node[j]].name;
+}
+
+static void write_acceleration(app_json *json, const sup_acceleration *a, int32_t first)
+{
+    app_json_number(json, "acceleration_rms", a->rms < 0.0 ? (double)NAN : a->rms);
+    app_json_number(json, "acceleration_excess", a->excess < 0.0 ? (double)NAN : a->excess);
+    app_json_number(json, "acceleration_excess_frame", a->excess_frame < 0 ? (double)NAN : first + a->excess_frame);
+}
+
+static void write_summary(app_json *json, const sup_rig *rig, const sup_motion_measure *measure,
+                          const sup_acceleration *acceleration, int32_t first)
+{
+    const sup_motion_summary *s = &measure->summary;
+    app_joint_volume joint = app_metrics_joint_volume(rig, measure, 0, measure->frame_count - 1);
     app_json_object(json, "summary");
     app_json_number(json, "volume_ratio", s->volume_ratio);
     app_json_number(json, "volume_ratio_min", s->volume_ratio_min);
     app_json_number(json, "volume_ratio_max", s->volume_ratio_max);
     app_json_number(json, "volume_ratio_mean", s->volume_ratio_mean);
+    app_json_number(json, "joint_volume_min", joint.ratio);
+    app_json_text(json, "joint_volume_min_joint", joint.joint >= 0 ? joint_name(rig, joint.joint) : NULL);
     app_json_integer(json, "intersections", s->intersections);
     app_json_integer(json, "intersections_sum", s->intersections_sum);
     app_json_integer(json, "rest_intersections", s->rest_intersections);
@@ -65,6 +121,7 @@ static void write_summary(app_json *json, const sup_motion_summary *s)
     app_json_number(json, "displacement_max", s->displacement_max);
     app_json_number(json, "drift", s->drift < 0.0 ? (double)NAN : s->drift);
     app_json_number(json, "jitter", s->jitter < 0.0 ? (double)NAN : s->jitter);
+    write_acceleration(json, acceleration, first);
     app_json_integer(json, "nonfinite", s->nonfinite);
     app_json_object_end(json);
 }
@@ -127,14 +184,10 @@ static void write_range(app_json *json, const char *low, const char *high, app_r
     app_json_number(json, high, range.high);
 }
 
-static const char *joint_name(const sup_rig *rig, int32_t j)
+void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measure *measure,
+                      const sup_acceleration *acceleration, int32_t first)
 {
-    return rig->character->nodes[rig->joint_node[j]].name;
-}
-
-void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
-{
-    write_summary(json, &measure->summary);
+    write_summary(json, rig, measure, acceleration, first);
     app_json_array(json, "joints");
     for (int32_t j = 0; j < rig->joint_count; j++) {
         app_json_object(json, NULL);
@@ -158,10 +211,14 @@ void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measu
     app_json_array_end(json);
 }
 
-void app_metrics_list(const sup_motion_summary *s, app_metric metrics[APP_METRIC_COUNT])
+void app_metrics_list(const sup_rig *rig, const sup_motion_measure *measure, const sup_acceleration *acceleration,
+                      app_metric metrics[APP_METRIC_COUNT])
 {
+    const sup_motion_summary *s = &measure->summary;
     const app_metric made[APP_METRIC_COUNT] = {
         {"volume", "enclosed volume / rest volume, the value farthest from 1", false, s->volume_ratio},
+        {"joint volume", "the same of the skin at a joint, the smallest value", false,
+         app_metrics_joint_volume(rig, measure, 0, measure->frame_count - 1).ratio},
         {"crossing pairs", "intersecting triangle pairs that do not intersect at rest, worst frame", true,
          s->intersections},
         {"penetration", "maximum self-penetration depth / character size", false, s->penetration},
@@ -171,6 +228,10 @@ void app_metrics_list(const sup_motion_summary *s, app_metric metrics[APP_METRIC
         {"roughness", "change of the Laplacian / mean edge length, worst frame", false, s->roughness},
         {"drift", "distance of the skin between equal skeleton poses / character size", false, s->drift},
         {"jitter", "displacement per frame while the skeleton does not move / character size", false, s->jitter},
+        {"acceleration", "RMS acceleration of the vertices / character size, per frame squared", false,
+         acceleration->rms},
+        {"excess", "largest acceleration of a vertex in one frame beyond that of linear blending", false,
+         acceleration->excess},
     };
     memcpy(metrics, made, sizeof made);
 }
@@ -209,10 +270,11 @@ static void print_bends(const sup_rig *rig, const sup_motion_measure *measure)
                app_metrics_region_range(measure, 2 * listed_joints[i] + 1).low);
 }
 
-void app_metrics_print(const sup_rig *rig, const sup_motion_measure *measure, int32_t first)
+void app_metrics_print(const sup_rig *rig, const sup_motion_measure *measure, const sup_acceleration *acceleration,
+                       int32_t first)
 {
     app_metric metrics[APP_METRIC_COUNT];
-    app_metrics_list(&measure->summary, metrics);
+    app_metrics_list(rig, measure, acceleration, metrics);
     for (int i = 0; i < APP_METRIC_COUNT; i++)
         printf("  %-18s %-12s %s\n", metrics[i].name, app_metric_text(&metrics[i]), metrics[i].help);
     printf("  %-18s %-12s vertices with NaN or infinite coordinates, all frames\n", "not finite",

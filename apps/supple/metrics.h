@@ -15,9 +15,23 @@ sup_mat34 *app_metrics_nodes(const app_job *job, int32_t first, int32_t count);
 int app_metrics_measure(app_job *job, const sup_rig *rig, const float *positions, const sup_mat34 *nodes,
                         int32_t frame_count, app_progress *progress, sup_motion_measure **measure);
 
+/* Positions of frames [first, first + count) by linear blending, [count*vertex_count*3]; free() the result. NULL with a
+ * message when it fails. */
+float *app_metrics_linear(const app_job *job, const sup_rig *rig, int32_t first, int32_t count);
+
+/* The joint whose skin, or the skin around it, has the smallest volume ratio in frames [first, last] of the measure. */
+typedef struct app_joint_volume {
+    int32_t joint; /* -1: no joint moves skin that encloses a volume */
+    double ratio;  /* NaN then */
+} app_joint_volume;
+app_joint_volume app_metrics_joint_volume(const sup_rig *rig, const sup_motion_measure *measure, int32_t first,
+                                          int32_t last);
+
 /* Writes the keys "summary", "frames", "joints" and "primitives" into the open object. `first`: number of frame 0. */
-void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measure *measure, int32_t first);
-void app_metrics_print(const sup_rig *rig, const sup_motion_measure *measure, int32_t first);
+void app_metrics_json(app_json *json, const sup_rig *rig, const sup_motion_measure *measure,
+                      const sup_acceleration *acceleration, int32_t first);
+void app_metrics_print(const sup_rig *rig, const sup_motion_measure *measure, const sup_acceleration *acceleration,
+                       int32_t first);
 
 /* The metrics shown in tables and comparison sheets, most important first. */
 typedef struct app_metric {
@@ -25,8 +39,9 @@ typedef struct app_metric {
     bool is_count;
     double value;
 } app_metric;
-enum { APP_METRIC_COUNT = 9 };
-void app_metrics_list(const sup_motion_summary *summary, app_metric metrics[APP_METRIC_COUNT]);
+enum { APP_METRIC_COUNT = 12 };
+void app_metrics_list(const sup_rig *rig, const sup_motion_measure *measure, const sup_acceleration *acceleration,
+                      app_metric metrics[APP_METRIC_COUNT]);
 /* A metric formatted for display; "-" when undefined. Valid for 8 calls. */
 const char *app_metric_text(const app_metric *metric);
 

@@ -1,6 +1,10 @@
 /* gauntlet_measure.c - bakes a motion by a method and measures it against linear blending in the same frames. */
 #include "gauntlet.h"
 
+#ifdef GAUNTLET_ASSIMP
+#include "assimp_reader.h"
+#endif
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +12,7 @@
 #include <time.h>
 
 enum { PARAM_LIMIT = 64, SETTINGS = 256 };
-static const double RIGID_WEIGHT = 0.99; /* of one joint in every vertex: the component follows that joint */
+enum { MULTI_PART = 8 }; /* more components than eyes, teeth and a few clothes */
 
 void *gauntlet_must(void *memory)
 {
@@ -44,54 +48,40 @@ int gauntlet_by_name(const void *a, const void *b)
 
 /* --- Characters --- */
 
-/* Components all of whose vertices have one joint with RIGID_WEIGHT. */
-static void mark_rigid(gauntlet_character *c)
+static int32_t count_components(const sup_rig *rig)
 {
-    const sup_rig *rig = c->rig;
-    int32_t count = rig->skin_vertex_count, components = 0;
-    for (int32_t v = 0; v < count; v++)
-        if (rig->skin_component[v] >= components) components = rig->skin_component[v] + 1;
-    int32_t *joint = gauntlet_must(malloc(((size_t)components + 1) * sizeof *joint));
-    for (int32_t i = 0; i < components; i++)
-        joint[i] = -2;
-    c->component_joint_weight = gauntlet_must(calloc((size_t)count + 1, sizeof(float)));
-    for (int32_t v = 0; v < count; v++) {
-        int32_t k = rig->skin_component[v];
-        if (k < 0) continue;
-        int32_t first = rig->influence_first[rig->skin_to_vertex[v]];
-        int32_t own = (double)rig->influence_weight[first] >= RIGID_WEIGHT ? rig->influence_joint[first] : -1;
-        joint[k] = joint[k] == -2 || joint[k] == own ? own : -1;
-    }
-    for (int32_t v = 0; v < count; v++)
-        if (rig->skin_component[v] >= 0 && joint[rig->skin_component[v]] >= 0) c->component_joint_weight[v] = 1.0f;
-    c->multi_part = components > 8;
-    free(joint);
+    int32_t count = 0;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++)
+        if (rig->skin_component[v] >= count) count = rig->skin_component[v] + 1;
+    return count;
 }
 
-bool gauntlet_open(const sup_context *context, const char *path, const char *name, gauntlet_character *c)
+bool gauntlet_open(const sup_context *context, const char *path, const char *name, gauntlet_character *c,
+                   sup_error *error)
 {
-    sup_error error = {0};
+    sup_load_def def = sup_default_load_def();
+#ifdef GAUNTLET_ASSIMP
+    def.other = sup_read_assimp;
+#endif
     memset(c, 0, sizeof *c);
     snprintf(c->name, sizeof c->name, "%s", name);
-    sup_result result = strncmp(path, "scene:", 6) == 0
-                            ? sup_scene_create(context, path + 6, 1.0, &c->character, &error)
-                            : sup_load(context, path, NULL, &c->character, &error);
-    if (result == SUP_OK) result = sup_rig_create(context, c->character, NULL, &c->rig, &error);
-    if (result == SUP_OK) result = sup_rig_surface_create(context, c->rig, &c->surface, &error);
-    if (result == SUP_OK) result = sup_measurer_create(context, &c->surface->surface, &c->measurer, &error);
-    if (result == SUP_OK) result = sup_pose_create(context, c->character, &c->pose, &error);
+    sup_result result = strncmp(path, "scene:", 6) == 0 ? sup_scene_create(context, path + 6, 1.0, &c->character, error)
+                                                        : sup_load(context, path, &def, &c->character, error);
+    if (result == SUP_OK) result = sup_rig_create(context, c->character, NULL, &c->rig, error);
+    if (result == SUP_OK) result = sup_rig_surface_create(context, c->rig, &c->surface, error);
+    if (result == SUP_OK) result = sup_measurer_create(context, &c->surface->surface, &c->measurer, error);
+    if (result == SUP_OK) result = sup_pose_create(context, c->character, &c->pose, error);
     if (result != SUP_OK) {
-        fprintf(stderr, "skipped %s: %s\n", name, error.message);
         gauntlet_close(c);
         return false;
     }
-    mark_rigid(c);
+    c->rigid = sup_rig_rigid_joints(c->rig);
+    c->multi_part = count_components(c->rig) > MULTI_PART;
     return true;
 }
 
 void gauntlet_close(gauntlet_character *c)
 {
-    free(c->component_joint_weight);
     sup_pose_destroy(c->pose);
     sup_measurer_destroy(c->measurer);
     sup_rig_surface_destroy(c->surface);
@@ -144,29 +134,33 @@ static sup_result play(const gauntlet_character *c, const gauntlet_motion *m, su
 }
 
 static sup_instance *start(const sup_context *context, const gauntlet_character *c, const char *name,
-                           const char *settings, sup_model **model)
+                           const char *settings, sup_model **model, sup_error *error)
 {
     const sup_method *method = sup_method_find(name);
     double values[PARAM_LIMIT];
     sup_bind_def def = {.values = values};
     sup_instance *instance = NULL;
-    sup_error error = {0};
-    if (method == NULL || method->param_count > PARAM_LIMIT) return NULL;
-    sup_method_defaults(method, values);
-    if (!apply_settings(method, values, settings) || sup_bind(context, method, c->rig, &def, model, &error) != SUP_OK ||
-        sup_instance_create(context, *model, NULL, &instance, &error) != SUP_OK) {
-        fprintf(stderr, "%s: %s: %s\n", c->name, name, error.message);
-        sup_model_destroy(*model);
+    if (method == NULL || method->param_count > PARAM_LIMIT) {
+        snprintf(error->message, sizeof error->message, "There is no such method.");
         return NULL;
     }
-    return instance;
+    sup_method_defaults(method, values);
+    if (!apply_settings(method, values, settings)) {
+        snprintf(error->message, sizeof error->message, "The method has no such setting: %s.", settings);
+        return NULL;
+    }
+    if (sup_bind(context, method, c->rig, &def, model, error) == SUP_OK &&
+        sup_instance_create(context, *model, NULL, &instance, error) == SUP_OK)
+        return instance;
+    sup_model_destroy(*model);
+    return NULL;
 }
 
 float *gauntlet_bake(const sup_context *context, const gauntlet_character *c, const gauntlet_motion *m,
-                     const char *method, const char *settings, uint32_t jitter, double *milliseconds)
+                     const char *method, const char *settings, uint32_t jitter, double *milliseconds, sup_error *error)
 {
     sup_model *model = NULL;
-    sup_instance *instance = start(context, c, method, settings, &model);
+    sup_instance *instance = start(context, c, method, settings, &model, error);
     if (instance == NULL) return NULL;
     float *positions =
         gauntlet_must(malloc((size_t)m->frame_count * (size_t)c->rig->vertex_count * 3 * sizeof *positions));
@@ -176,6 +170,7 @@ float *gauntlet_bake(const sup_context *context, const gauntlet_character *c, co
     sup_instance_destroy(instance);
     sup_model_destroy(model);
     if (result == SUP_OK) return positions;
+    snprintf(error->message, sizeof error->message, "A step failed.");
     free(positions);
     return NULL;
 }
@@ -194,46 +189,41 @@ static double distance(const float *a, const float *b)
     return sqrt(x * x + y * y + z * z);
 }
 
-/* Second difference of one vertex around frame f, in sizes. */
-static double acceleration(const float *positions, size_t stride, size_t f, size_t v, double size)
+gauntlet_distance gauntlet_compare(const gauntlet_character *c, int32_t frame_count, const float *a, const float *b)
 {
-    const float *a = positions + (f - 1) * stride + 3 * v, *b = a + stride, *c = b + stride;
-    double square = 0.0;
-    for (int k = 0; k < 3; k++) {
-        double d = (double)c[k] - 2.0 * (double)b[k] + (double)a[k];
-        square += d * d;
-    }
-    return sqrt(square) / size;
+    size_t all = (size_t)frame_count * (size_t)c->rig->vertex_count;
+    float *distances = gauntlet_must(malloc((all + 1) * sizeof *distances));
+    for (size_t i = 0; i < all; i++)
+        distances[i] = (float)(distance(a + 3 * i, b + 3 * i) / (double)c->rig->size);
+    qsort(distances, all, sizeof *distances, by_value);
+    gauntlet_distance out = {0};
+    if (all > 0)
+        out = (gauntlet_distance){(double)distances[all * 95 / 100], (double)distances[all * 99 / 100],
+                                  (double)distances[all - 1]};
+    free(distances);
+    return out;
 }
 
 static void measure_motion(const gauntlet_character *c, const gauntlet_motion *m, const float *positions,
                            const float *linear, gauntlet_result *r)
 {
-    size_t count = (size_t)c->rig->vertex_count, stride = 3 * count, samples = 0;
-    double size = (double)c->rig->size, sum = 0.0;
-    bool still = m->cut_spacing == 0;
-    for (size_t f = 1; f + 1 < (size_t)m->frame_count; f++)
-        for (size_t v = 0; v < count; v++, samples++) {
-            double a = acceleration(positions, stride, f, v, size);
-            sum += a * a;
-            if (linear != NULL && still)
-                r->acceleration_excess = fmax(r->acceleration_excess, a - acceleration(linear, stride, f, v, size));
-        }
-    r->acceleration_rms = sqrt(sum / fmax(1.0, (double)samples));
-    if (linear != NULL) {
-        size_t all = (size_t)m->frame_count * count;
-        float *distances = gauntlet_must(malloc(all * sizeof *distances));
-        for (size_t i = 0; i < all; i++)
-            distances[i] = (float)(distance(positions + 3 * i, linear + 3 * i) / size);
-        qsort(distances, all, sizeof *distances, by_value);
-        r->distance_p95 = (double)distances[all * 95 / 100];
-        free(distances);
+    size_t stride = 3 * (size_t)c->rig->vertex_count;
+    sup_acceleration acceleration = {0};
+    bool cuts = m->cut_spacing > 0; /* the excess in the frame of a cut says nothing */
+    if (sup_measure_acceleration(c->rig, m->frame_count, positions, cuts ? NULL : linear, &acceleration) != SUP_OK)
+        exit(1);
+    r->acceleration_rms = acceleration.rms;
+    r->acceleration_excess = fmax(0.0, acceleration.excess);
+    if (linear != NULL) r->distance_p95 = gauntlet_compare(c, m->frame_count, positions, linear).p95;
+    int32_t early = m->hold_first + (int32_t)(0.5 * m->fps) + 1, late = m->hold_first + (int32_t)m->fps + 1;
+    for (int32_t f = early; m->hold_first >= 0 && f < m->frame_count; f++) {
+        const float *here = positions + (size_t)f * stride;
+        double moved = 0.0;
+        for (size_t v = 0; v < stride; v += 3)
+            moved = fmax(moved, distance(here + v, here + v - stride) / (double)c->rig->size);
+        r->early_rest_motion = fmax(r->early_rest_motion, moved);
+        if (f >= late) r->rest_motion = fmax(r->rest_motion, moved);
     }
-    for (int32_t f = m->hold_first + (int32_t)m->fps + 1; m->hold_first >= 0 && f < m->frame_count; f++)
-        for (size_t v = 0; v < count; v++)
-            r->rest_motion = fmax(
-                r->rest_motion,
-                distance(positions + (size_t)f * stride + 3 * v, positions + (size_t)(f - 1) * stride + 3 * v) / size);
 }
 
 /* Edges of components that follow one joint, against linear blending, which moves them rigidly (or by authored
@@ -244,7 +234,7 @@ static void measure_rigid(const gauntlet_character *c, const float *skin, const 
     for (int32_t t = 0; t < rig->skin_triangle_count; t++)
         for (int k = 0; k < 3; k++) {
             int32_t a = rig->skin_triangles[3 * t + k], b = rig->skin_triangles[3 * t + (k + 1) % 3];
-            if (c->component_joint_weight[a] == 0.0f || c->component_joint_weight[b] == 0.0f) continue;
+            if (c->rigid[a] < 0 || c->rigid[b] < 0) continue;
             double own = distance(skin + 3 * (size_t)a, skin + 3 * (size_t)b);
             double rigid = distance(linear_skin + 3 * (size_t)a, linear_skin + 3 * (size_t)b);
             if (rigid > 1e-5 * (double)rig->size) r->rigid_stretch = fmax(r->rigid_stretch, fabs(own / rigid - 1.0));
@@ -268,55 +258,74 @@ static void add_frame(gauntlet_result *r, const sup_frame_measure *f, const gaun
 }
 
 void gauntlet_measure(gauntlet_character *c, const gauntlet_motion *m, const float *positions, const float *linear,
-                      const gauntlet_result *linear_result, gauntlet_result *r)
+                      const gauntlet_result *linear_result, gauntlet_result *r, double *volumes)
 {
     const sup_measure_surface *surface = &c->surface->surface;
     size_t stride = (size_t)c->rig->vertex_count * 3, skin_size = (size_t)surface->vertex_count * 3 + 3;
     float *skin = gauntlet_must(malloc(skin_size * sizeof *skin)),
           *linear_skin = gauntlet_must(malloc(skin_size * sizeof *skin));
-    double *volumes = gauntlet_must(malloc(((size_t)surface->region_count + 1) * sizeof *volumes)), worst = -1.0;
+    double *regions = gauntlet_must(malloc(((size_t)surface->region_count + 1) * sizeof *regions)), worst = -1.0;
     double ms = r->milliseconds;
-    *r = (gauntlet_result){
-        .volume_min = INFINITY, .region_volume_min = INFINITY, .stretch_min = INFINITY, .milliseconds = ms};
-    int64_t first_held = 0, last = 0;
+    *r = (gauntlet_result){.volume_min = INFINITY,
+                           .region_volume_min = INFINITY,
+                           .stretch_min = INFINITY,
+                           .milliseconds = ms,
+                           .dynamic_volume = -1.0,
+                           .contact_crossings = -1,
+                           .untangle_volume = -1.0,
+                           .untangle_offset = -1.0,
+                           .settled_p95 = -1.0};
+    int64_t first_held = 0;
     for (int32_t f = 0; f < m->frame_count; f++) {
         sup_frame_measure frame = {0};
         sup_rig_surface_gather(c->rig, positions + (size_t)f * stride, skin);
-        if (sup_measurer_frame(c->measurer, skin, &frame, volumes) != SUP_OK) exit(1);
+        if (sup_measurer_frame(c->measurer, skin, &frame, regions) != SUP_OK) exit(1);
         add_frame(r, &frame, linear_result, f, &worst);
-        for (int32_t j = 0; j < c->rig->joint_count; j++)
-            if (isfinite(volumes[2 * j])) r->region_volume_min = fmin(r->region_volume_min, volumes[2 * j]);
+        if (volumes != NULL) volumes[f] = frame.volume_ratio;
+        for (int32_t k = 0; k < 2 * c->rig->joint_count; k++)
+            if (isfinite(regions[k])) r->region_volume_min = fmin(r->region_volume_min, regions[k]);
         if (f == m->hold_first) first_held = frame.intersections;
-        last = frame.intersections;
+        if (m->hold_first >= 0 && f > m->hold_first && frame.intersections - first_held > r->hold_growth)
+            r->hold_growth = frame.intersections - first_held;
         if (linear == NULL) continue;
         sup_rig_surface_gather(c->rig, linear + (size_t)f * stride, linear_skin);
         measure_rigid(c, skin, linear_skin, r);
     }
-    if (m->hold_first >= 0) r->hold_growth = last - first_held;
     measure_motion(c, m, positions, linear, r);
-    free(volumes);
+    free(regions);
     free(linear_skin);
     free(skin);
 }
 
-void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character *c, const gauntlet_motion *m,
-                           const char *method, const float *positions, gauntlet_result *r)
+/* Distances in frame `frame` from a bake that starts in frame `cut`; infinite if that fails. */
+static gauntlet_distance cut_distance(const sup_context *context, const gauntlet_character *c, const gauntlet_motion *m,
+                                      const char *method, const char *settings, int32_t cut, int32_t frame,
+                                      const float *positions)
 {
     size_t stride = (size_t)c->rig->vertex_count * 3;
-    for (int32_t cut = m->cut_spacing; m->cut_spacing > 0 && cut < m->frame_count; cut += m->cut_spacing) {
-        int32_t last = cut + m->cut_spacing - 1;
-        if (last >= m->frame_count) break;
-        sup_model *model = NULL;
-        sup_instance *instance = start(context, c, method, NULL, &model);
-        if (instance == NULL) return;
-        float *again = gauntlet_must(malloc((size_t)m->cut_spacing * stride * sizeof *again));
-        if (play(c, m, instance, cut, last, 0, again) == SUP_OK)
-            for (size_t v = 0; v < (size_t)c->rig->vertex_count; v++)
-                r->cut_error = fmax(r->cut_error, distance(positions + (size_t)last * stride + 3 * v,
-                                                           again + (size_t)(last - cut) * stride + 3 * v) /
-                                                      (double)c->rig->size);
-        free(again);
-        sup_instance_destroy(instance);
-        sup_model_destroy(model);
+    gauntlet_distance out = {INFINITY, INFINITY, INFINITY};
+    sup_model *model = NULL;
+    sup_error error = {0};
+    sup_instance *instance = start(context, c, method, settings, &model, &error);
+    if (instance == NULL) return out;
+    float *again = gauntlet_must(malloc((size_t)(frame - cut + 1) * stride * sizeof *again));
+    if (play(c, m, instance, cut, frame, 0, again) == SUP_OK)
+        out = gauntlet_compare(c, 1, positions + (size_t)frame * stride, again + (size_t)(frame - cut) * stride);
+    free(again);
+    sup_instance_destroy(instance);
+    sup_model_destroy(model);
+    return out;
+}
+
+void gauntlet_measure_cuts(const sup_context *context, const gauntlet_character *c, const gauntlet_motion *m,
+                           const char *method, const char *settings, bool last_only, const float *positions,
+                           gauntlet_result *r)
+{
+    for (int32_t k = last_only ? m->cut_count : 1; k <= m->cut_count; k++) {
+        int32_t cut = k * m->cut_spacing, frame = cut + (last_only ? (int32_t)m->fps : m->cut_spacing - 1);
+        if (frame >= m->frame_count) continue;
+        gauntlet_distance d = cut_distance(context, c, m, method, settings, cut, frame, positions);
+        r->cut_error = fmax(r->cut_error, d.largest);
+        r->cut_error_p99 = fmax(r->cut_error_p99, d.p99);
     }
 }

@@ -7,8 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double WINDOW_SECONDS = 2.0, PI = 3.14159265358979323846;
-enum { ROM_JOINTS = 24, ROM_FRAMES = 12 };
+static const double PI = 3.14159265358979323846;
+static const double ROM_SECONDS = 0.4;  /* of each joint */
+static const double CUT_SECONDS = 0.5;  /* between cuts of `snap` */
+static const double FULL_SECONDS = 2.0; /* from here on motions have their full length; below: the reduced set */
+static const double CUT_RADIANS = 1.0;  /* turn of a joint from the bind pose that makes `tpose` a cut */
+enum { ROM_JOINTS = 24, QUICK_ROM_JOINTS = 4 };
+
+/* Counts the motions of a character that are wanted, and chooses those of a share. */
+typedef struct selector {
+    const gauntlet_range *range;
+    const char *character;
+    int32_t next;
+} selector;
+
+bool gauntlet_wanted(const char *name, const char *filter)
+{
+    if (filter == NULL) return true;
+    for (const char *at = filter;; at++) {
+        size_t length = strcspn(at, ",");
+        for (const char *p = name; length > 0 && *p != '\0'; p++)
+            if (strncmp(p, at, length) == 0) return true;
+        at += length;
+        if (*at == '\0') return false;
+    }
+}
+
+/* The index of the motion, -1 if it is not to be made. */
+static int32_t choose(selector *s, const char *name)
+{
+    if (!gauntlet_wanted(name, s->range->filter)) return -1;
+    if (s->range->quick && gauntlet_quick_methods(s->character, name) == NULL) return -1;
+    int32_t index = s->next++;
+    return index % s->range->share_count == s->range->share ? index : -1;
+}
 
 static gauntlet_motion create(const gauntlet_character *c, const char *name, double fps, int32_t frames)
 {
@@ -62,9 +94,9 @@ static double joint_speed(const gauntlet_character *c, const sup_mat34 *a, const
 
 /* The window of a clip around its fastest moment. `speed`: largest joint speed of the clip. */
 static gauntlet_motion clip_window(const gauntlet_character *c, const sup_clip *clip, const char *name, double fps,
-                                   double *speed)
+                                   double seconds, double *speed)
 {
-    int32_t all = sup_clip_frame_count(clip, fps), count = (int32_t)(WINDOW_SECONDS * fps) + 1, at = 0;
+    int32_t all = sup_clip_frame_count(clip, fps), count = (int32_t)(seconds * fps) + 1, at = 0;
     gauntlet_motion whole = create(c, name, fps, all);
     *speed = 0.0;
     for (int32_t f = 0; f < all; f++) {
@@ -81,20 +113,40 @@ static gauntlet_motion clip_window(const gauntlet_character *c, const sup_clip *
     return whole;
 }
 
-static bool wanted(const char *name, const char *filter)
+gauntlet_motion gauntlet_every(const gauntlet_motion *m, int32_t step)
 {
-    return filter == NULL || strstr(name, filter) != NULL;
+    gauntlet_motion out = *m;
+    out.fps = m->fps / (double)step;
+    out.frame_count = (m->frame_count + step - 1) / step;
+    out.hold_first = m->hold_first >= 0 ? (m->hold_first + step - 1) / step : -1;
+    out.cut_spacing = m->cut_spacing / step; /* 0 for tpose: its first frame becomes part of the motion */
+    out.world = gauntlet_must(malloc((size_t)out.frame_count * (size_t)m->node_count * sizeof *out.world));
+    for (int32_t f = 0; f < out.frame_count; f++)
+        memcpy(frame_of(&out, f), frame_of(m, f * step), (size_t)m->node_count * sizeof *out.world);
+    return out;
 }
 
-static void own_clips(gauntlet_character *c, double fps, const char *filter, gauntlet_use *use, void *user)
+/* Makes the window of a clip, if it is wanted, and uses it. */
+static void use_clip(gauntlet_character *c, const sup_clip *clip, const char *name, int32_t index,
+                     const gauntlet_range *range, gauntlet_use *use, void *user)
 {
+    double speed;
+    gauntlet_motion m = clip_window(c, clip, name, range->fps, range->seconds, &speed);
+    m.index = index;
+    use(user, c, &m);
+    free(m.world);
+}
+
+static void own_clips(gauntlet_character *c, selector *s, gauntlet_use *use, void *user)
+{
+    double fps = s->range->fps;
     int32_t chosen[3] = {-1, -1, -1};
     double fastest = -1.0, slowest = INFINITY, longest = -1.0;
     for (int32_t i = 0; i < c->character->clip_count; i++) {
         const sup_clip *clip = &c->character->clips[i];
         double speed, length = (double)clip->end - (double)clip->start;
         if (sup_clip_frame_count(clip, fps) < 4) continue;
-        gauntlet_motion m = clip_window(c, clip, clip->name, 15.0, &speed);
+        gauntlet_motion m = clip_window(c, clip, clip->name, 15.0, s->range->seconds, &speed);
         free(m.world);
         if (speed > fastest) fastest = speed, chosen[0] = i;
         if (speed < slowest && speed > 1e-4) slowest = speed, chosen[1] = i;
@@ -104,17 +156,13 @@ static void own_clips(gauntlet_character *c, double fps, const char *filter, gau
         if (chosen[k] < 0 || (k > 0 && chosen[k] == chosen[0]) || (k > 1 && chosen[k] == chosen[1])) continue;
         const sup_clip *clip = &c->character->clips[chosen[k]];
         char name[GAUNTLET_NAME];
-        double speed;
         snprintf(name, sizeof name, "clip_%s", clip->name[0] != '\0' ? clip->name : "unnamed");
-        if (!wanted(name, filter)) continue;
-        gauntlet_motion m = clip_window(c, clip, name, fps, &speed);
-        use(user, c, &m);
-        free(m.world);
+        int32_t index = choose(s, name);
+        if (index >= 0) use_clip(c, clip, name, index, s->range, use, user);
     }
 }
 
-static void motion_capture(gauntlet_character *c, const char *assets, double fps, const char *filter, gauntlet_use *use,
-                           void *user)
+static void motion_capture(gauntlet_character *c, const char *assets, selector *s, gauntlet_use *use, void *user)
 {
     char folder[512], *names[64];
     int32_t count = 0;
@@ -129,15 +177,12 @@ static void motion_capture(gauntlet_character *c, const char *assets, double fps
         char path[1024], name[GAUNTLET_NAME];
         sup_clip *clip = NULL;
         sup_error error = {0};
-        double speed;
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         snprintf(name, sizeof name, "bvh_%.*s", (int)(strlen(names[i]) - 4), names[i]);
         free(names[i]);
-        if (!wanted(name, filter)) continue;
-        if (sup_load_motion(NULL, path, NULL, c->character, NULL, &clip, &error) != SUP_OK) continue;
-        gauntlet_motion m = clip_window(c, clip, name, fps, &speed);
-        use(user, c, &m);
-        free(m.world);
+        int32_t index = choose(s, name);
+        if (index < 0 || sup_load_motion(NULL, path, NULL, c->character, NULL, &clip, &error) != SUP_OK) continue;
+        use_clip(c, clip, name, index, s->range, use, user);
         sup_clip_destroy(clip);
     }
 }
@@ -146,6 +191,7 @@ static void motion_capture(gauntlet_character *c, const char *assets, double fps
 
 typedef struct generator {
     const gauntlet_character *c;
+    double fps, seconds;
     sup_transform *rest, *local; /* [node_count] */
     uint32_t seed;
 } generator;
@@ -182,15 +228,18 @@ static void end_frame(generator *g, sup_mat34 *world)
 }
 
 /* Every joint swings about two of its axes by up to 50 degrees, one joint after the other; the joints nearest to the
- * root first, at most ROM_JOINTS. */
-static gauntlet_motion rom(generator *g, double fps)
+ * root, at most ROM_JOINTS; in the reduced set some of them. */
+static gauntlet_motion rom(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    int32_t joints = rig->joint_count < ROM_JOINTS ? rig->joint_count : ROM_JOINTS;
-    gauntlet_motion m = create(g->c, "rom", fps, joints * ROM_FRAMES + 1);
+    int32_t all = rig->joint_count < ROM_JOINTS ? rig->joint_count : ROM_JOINTS;
+    int32_t joints = g->seconds < FULL_SECONDS && all > QUICK_ROM_JOINTS ? QUICK_ROM_JOINTS : all;
+    int32_t frames = (int32_t)(ROM_SECONDS * g->fps + 0.5);
+    if (frames < 1) frames = 1;
+    gauntlet_motion m = create(g->c, "rom", g->fps, joints * frames + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
-        int32_t joint = f / ROM_FRAMES < joints ? f / ROM_FRAMES : joints - 1;
-        double t = (double)(f % ROM_FRAMES) / ROM_FRAMES;
+        int32_t k = f / frames < joints ? f / frames : joints - 1, joint = k * all / joints;
+        double t = (double)(f % frames) / frames;
         begin_frame(g);
         rotate(g, rig->joint_node[joint], 0, 50.0 / 180.0 * PI * sin(2.0 * PI * t));
         rotate(g, rig->joint_node[joint], 2, 35.0 / 180.0 * PI * sin(4.0 * PI * t));
@@ -207,12 +256,12 @@ static int32_t root_joint_node(const gauntlet_character *c)
 }
 
 /* The root spins at 720 degrees a second about its own axis, all other joints are bent by up to 35 degrees. */
-static gauntlet_motion tumble(generator *g, double fps)
+static gauntlet_motion tumble(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "tumble", fps, (int32_t)(2.0 * fps) + 1);
+    gauntlet_motion m = create(g->c, "tumble", g->fps, (int32_t)(g->seconds * g->fps) + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
-        double t = (double)f / fps, tuck = fmin(1.0, 2.0 * t);
+        double t = (double)f / g->fps, tuck = fmin(1.0, 2.0 * t);
         begin_frame(g);
         for (int32_t j = 0; j < rig->joint_count; j++)
             if (rig->joint_parent[j] >= 0 && rig->joint_parent[rig->joint_parent[j]] >= 0)
@@ -223,14 +272,16 @@ static gauntlet_motion tumble(generator *g, double fps)
     return m;
 }
 
-/* Cuts between random poses, each held for half a second. */
-static gauntlet_motion snap(generator *g, double fps)
+/* Cuts between random poses, each held for half a second, the last one for a second. */
+static gauntlet_motion snap(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "snap", fps, (int32_t)(2.0 * fps) + 1);
-    m.cut_spacing = (int32_t)(0.5 * fps + 0.5);
+    int32_t spacing = (int32_t)(CUT_SECONDS * g->fps + 0.5), cuts = (int32_t)(g->seconds / CUT_SECONDS + 0.5) - 1;
+    gauntlet_motion m = create(g->c, "snap", g->fps, (cuts + 2) * spacing + 1);
+    m.cut_spacing = spacing;
+    m.cut_count = cuts;
     for (int32_t f = 0; f < m.frame_count; f++) {
-        if (f % m.cut_spacing == 0) {
+        if (f % spacing == 0 && f <= cuts * spacing) {
             begin_frame(g);
             for (int32_t j = 0; j < rig->joint_count; j++)
                 for (int axis = 0; axis < 3; axis++)
@@ -242,10 +293,10 @@ static gauntlet_motion snap(generator *g, double fps)
 }
 
 /* A pose with 0.1 degree of noise in every joint. */
-static gauntlet_motion tremble(generator *g, double fps)
+static gauntlet_motion tremble(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "tremble", fps, (int32_t)(2.0 * fps) + 1);
+    gauntlet_motion m = create(g->c, "tremble", g->fps, (int32_t)(g->seconds * g->fps) + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
         begin_frame(g);
         for (int32_t j = 0; j < rig->joint_count; j++) {
@@ -259,10 +310,10 @@ static gauntlet_motion tremble(generator *g, double fps)
 }
 
 /* Authored scale of three joints between 0.5 and 2, out of phase. */
-static gauntlet_motion stretch(generator *g, double fps)
+static gauntlet_motion stretch(generator *g)
 {
     const sup_rig *rig = g->c->rig;
-    gauntlet_motion m = create(g->c, "stretch", fps, (int32_t)(2.0 * fps) + 1);
+    gauntlet_motion m = create(g->c, "stretch", g->fps, (int32_t)(g->seconds * g->fps) + 1);
     for (int32_t f = 0; f < m.frame_count; f++) {
         begin_frame(g);
         for (int k = 0; k < 3; k++) {
@@ -276,24 +327,31 @@ static gauntlet_motion stretch(generator *g, double fps)
     return m;
 }
 
-/* A clip up to its pose farthest from the first frame, held there for three seconds. */
-static bool hold(const gauntlet_character *c, double fps, gauntlet_motion *m)
+/* The whole first clip of a character; `deepest`: the frame whose pose is farthest from the first one. */
+static gauntlet_motion whole_clip(const gauntlet_character *c, const char *name, double fps, int32_t *deepest)
 {
-    if (c->character->clip_count == 0) return false;
     const sup_clip *clip = &c->character->clips[0];
-    int32_t all = sup_clip_frame_count(clip, fps), lead = (int32_t)(0.5 * fps), at = 0;
-    double deepest = -1.0;
-    gauntlet_motion whole = create(c, "hold", fps, all);
-    for (int32_t f = 0; f < all; f++) {
+    gauntlet_motion whole = create(c, name, fps, sup_clip_frame_count(clip, fps));
+    double largest = -1.0;
+    for (int32_t f = 0; f < whole.frame_count; f++) {
         double bend = 0.0;
         sample(c, clip, sup_clip_frame_time(clip, fps, f), frame_of(&whole, f));
         for (int32_t j = 0; j < c->rig->joint_count; j++)
             bend += rotation_between(&frame_of(&whole, 0)[c->rig->joint_node[j]],
                                      &frame_of(&whole, f)[c->rig->joint_node[j]]);
-        if (bend > deepest) deepest = bend, at = f;
+        if (bend > largest) largest = bend, *deepest = f;
     }
-    int32_t first = at > lead ? at - lead : 0, moving = at - first + 1, held = (int32_t)(3.0 * fps);
-    *m = create(c, "hold", fps, moving + held);
+    return whole;
+}
+
+/* A clip up to its deepest pose, held there for three seconds (1.5 in the reduced set). */
+static bool hold(const generator *g, gauntlet_motion *m)
+{
+    int32_t at = 0, lead = (int32_t)(0.25 * g->seconds * g->fps), held = (int32_t)(1.5 * g->seconds * g->fps);
+    if (g->c->character->clip_count == 0) return false;
+    gauntlet_motion whole = whole_clip(g->c, "hold", g->fps, &at);
+    int32_t first = at > lead ? at - lead : 0, moving = at - first + 1;
+    *m = create(g->c, "hold", g->fps, moving + held);
     for (int32_t f = 0; f < m->frame_count; f++)
         memcpy(frame_of(m, f), frame_of(&whole, f < moving ? first + f : at),
                (size_t)m->node_count * sizeof(sup_mat34));
@@ -302,35 +360,68 @@ static bool hold(const gauntlet_character *c, double fps, gauntlet_motion *m)
     return true;
 }
 
-static void generated(gauntlet_character *c, double fps, const char *filter, gauntlet_use *use, void *user)
+/* The bind pose in frame 0, as motion capture begins, then a clip from its deepest pose on: a cut. None if the two
+ * poses hardly differ. */
+static bool bind_pose_first(generator *g, gauntlet_motion *m)
 {
-    static gauntlet_motion (*const make[])(generator *, double) = {rom, tumble, snap, tremble, stretch};
+    int32_t at = 0;
+    if (g->c->character->clip_count == 0) return false;
+    gauntlet_motion whole = whole_clip(g->c, "tpose", g->fps, &at);
+    *m = create(g->c, "tpose", g->fps, (int32_t)g->fps + 2);
+    begin_frame(g);
+    end_frame(g, frame_of(m, 0));
+    for (int32_t f = 1; f < m->frame_count; f++) {
+        int32_t from = at + f - 1 < whole.frame_count ? at + f - 1 : whole.frame_count - 1;
+        memcpy(frame_of(m, f), frame_of(&whole, from), (size_t)m->node_count * sizeof(sup_mat34));
+    }
+    m->cut_spacing = m->cut_count = 1;
+    free(whole.world);
+    if (joint_speed(g->c, frame_of(m, 0), frame_of(m, 1)) >= CUT_RADIANS) return true;
+    free(m->world);
+    return false;
+}
+
+static void generated(gauntlet_character *c, selector *s, gauntlet_use *use, void *user)
+{
+    static gauntlet_motion (*const make[])(generator *) = {rom, tumble, snap, tremble, stretch};
     static const char *const names[] = {"rom", "tumble", "snap", "tremble", "stretch"};
     size_t nodes = (size_t)c->character->node_count;
-    generator g = {.c = c, .seed = 12345};
+    generator g = {.c = c, .fps = s->range->fps, .seconds = s->range->seconds};
     g.rest = gauntlet_must(calloc(nodes, sizeof *g.rest));
     g.local = gauntlet_must(calloc(nodes, sizeof *g.local));
     for (size_t i = 0; i < nodes; i++)
         g.rest[i] = c->character->nodes[i].rest;
     for (size_t i = 0; i < sizeof make / sizeof make[0]; i++) {
-        if (!wanted(names[i], filter)) continue;
-        gauntlet_motion m = make[i](&g, fps);
+        int32_t index = choose(s, names[i]);
+        if (index < 0) continue;
+        g.seed = 12345;
+        gauntlet_motion made = make[i](&g);
+        made.index = index;
+        use(user, c, &made);
+        free(made.world);
+    }
+    gauntlet_motion m;
+    int32_t index = choose(s, "hold");
+    if (index >= 0 && hold(&g, &m)) {
+        m.index = index;
         use(user, c, &m);
         free(m.world);
     }
-    gauntlet_motion held;
-    if (wanted("hold", filter) && hold(c, fps, &held)) {
-        use(user, c, &held);
-        free(held.world);
+    index = choose(s, "tpose");
+    if (index >= 0 && bind_pose_first(&g, &m)) {
+        m.index = index;
+        use(user, c, &m);
+        free(m.world);
     }
     free(g.rest);
     free(g.local);
 }
 
-void gauntlet_each_motion(gauntlet_character *character, const char *assets, double fps, const char *filter,
+void gauntlet_each_motion(gauntlet_character *character, const char *assets, const gauntlet_range *range,
                           gauntlet_use *use, void *user)
 {
-    own_clips(character, fps, filter, use, user);
-    motion_capture(character, assets, fps, filter, use, user);
-    generated(character, fps, filter, use, user);
+    selector s = {.range = range, .character = character->name};
+    own_clips(character, &s, use, user);
+    motion_capture(character, assets, &s, use, user);
+    generated(character, &s, use, user);
 }

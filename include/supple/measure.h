@@ -118,4 +118,18 @@ SUP_API sup_result sup_measure_motion(const sup_context *context, const sup_rig 
                                       sup_motion_measure **measure, sup_error *error);
 SUP_API void sup_motion_measure_destroy(sup_motion_measure *measure);
 
+/* Acceleration of render vertices: |x(f+1) - 2 x(f) + x(f-1)| / size, a frame squared, in every frame but the first and
+ * the last. */
+typedef struct sup_acceleration {
+    double rms;           /* root mean square over vertices and frames; negative: fewer than three frames */
+    double excess;        /* largest acceleration of a vertex in one frame beyond its own in `reference`, at least 0;
+                             negative: no reference */
+    int32_t excess_frame; /* frame of `excess`, -1 if there is none */
+} sup_acceleration;
+
+/* positions, reference [frame_count*rig->vertex_count*3]; `reference` (may be NULL): another deformation in the same
+ * frames, such as linear blending. */
+SUP_API sup_result sup_measure_acceleration(const sup_rig *rig, int32_t frame_count, const float *positions,
+                                            const float *reference, sup_acceleration *measure);
+
 #endif

@@ -31,13 +31,17 @@ json_check "volume near rest" "Math.abs(j.frames[0].volume_ratio - 1) < 0.05"
 json_check "regions in the order of the joints" \
     "j.frames.every(f => f.bone_volume.length === j.joints.length && f.bend_volume.length === j.joints.length && f.primitive_volume.length === j.primitives.length)"
 json_check "worst is worst" "j.summary.stretch_max === Math.max(...j.frames.map(f => f.stretch_max))"
+json_check "the smallest volume at a joint" \
+    "j.summary.joint_volume_min === Math.min(...j.frames.flatMap(f => [...f.bone_volume, ...f.bend_volume].filter(v => v !== null))) && j.joints.some(i => i.name === j.summary.joint_volume_min_joint)"
+json_check "linear blending has no excess of acceleration" \
+    "j.summary.acceleration_rms > 0 && j.summary.acceleration_excess === 0 && j.summary.acceleration_excess_frame === null"
 cp out one.json
 run 0 "measure with one thread" "$supple" measure $scene a.pc2 --json --threads 1
 check "threads change no number" cmp -s <(grep -v -E '"(milliseconds|threads)"' one.json) \
     <(grep -v -E '"(milliseconds|threads)"' out)
 run 0 "frame count of another fps" "$supple" measure $scene a.pc2 --json --fps 10
-check "note explains the missing drift" grep -q 'No drift and jitter' err
-json_check "no drift then" "j.summary.drift === null && j.summary.jitter === null"
+check "note explains the missing drift" grep -q 'No drift, jitter and excess' err
+json_check "no drift then" "j.summary.drift === null && j.summary.jitter === null && j.summary.acceleration_excess === null"
 run 0 "bake some frames" "$supple" bake --method linear $scene -o some.pc2 --frames 5:9 --quiet
 run 0 "measure some frames" "$supple" measure $scene some.pc2 --frames 5:9 --json
 json_check "numbers of the motion" "j.frames[0].frame === 5 && j.frame_count === 5"

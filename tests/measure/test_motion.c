@@ -248,3 +248,39 @@ TEST(motion_metrics_can_be_cancelled_and_reject_invalid_arguments)
     sup_motion_measure_destroy(NULL);
     free_motion(&f);
 }
+
+TEST(acceleration_is_the_second_difference_of_positions)
+{
+    motion_fixture f = make_motion();
+    sup_acceleration still, moved;
+    size_t vertices = (size_t)f.rig->vertex_count, frame = 3 * vertices;
+    float *line = calloc(FRAMES * frame, sizeof *line); /* every vertex moves at its own constant velocity */
+    for (size_t i = 0; i < FRAMES * frame; i++)
+        line[i] = (float)(i / frame) * 0.25f * (float)(i % frame % 7);
+    CHECK_EQ(sup_measure_acceleration(f.rig, FRAMES, line, NULL, &still), SUP_OK);
+    CHECK_EQ(still.rms, 0.0);
+    CHECK_EQ(still.excess, -1.0);
+    CHECK_EQ(still.excess_frame, -1);
+
+    /* A pop of h in one frame: second differences h, 2 h and h in three of FRAMES - 2 frames. */
+    float *popped = calloc(FRAMES * frame, sizeof *popped), h = 0.01f * f.rig->size;
+    memcpy(popped, line, FRAMES * frame * sizeof *popped);
+    popped[5 * frame + 1] += h;
+    CHECK_EQ(sup_measure_acceleration(f.rig, FRAMES, popped, line, &moved), SUP_OK);
+    CHECK_NEAR(moved.excess, 0.02, 1e-5);
+    CHECK_EQ(moved.excess_frame, 5);
+    CHECK_NEAR(moved.rms, sqrt(6e-4 / (double)((FRAMES - 2) * vertices)), 1e-6);
+    CHECK_EQ(sup_measure_acceleration(f.rig, FRAMES, line, popped, &moved), SUP_OK);
+    CHECK_EQ(moved.excess, 0.0);
+
+    popped[5 * frame + 1] = NAN;
+    CHECK_EQ(sup_measure_acceleration(f.rig, FRAMES, popped, line, &moved), SUP_OK);
+    CHECK_EQ(moved.rms, 0.0);
+    CHECK_EQ(sup_measure_acceleration(f.rig, 2, line, line, &moved), SUP_OK);
+    CHECK(moved.rms < 0.0 && moved.excess < 0.0);
+    CHECK_EQ(sup_measure_acceleration(f.rig, 0, line, line, &moved), SUP_ERROR_ARGUMENT);
+    CHECK_EQ(sup_measure_acceleration(NULL, FRAMES, line, line, &moved), SUP_ERROR_ARGUMENT);
+    free(popped);
+    free(line);
+    free_motion(&f);
+}

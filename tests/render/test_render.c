@@ -336,3 +336,22 @@ TEST(png_in_memory_equals_the_file)
     free(png);
     render_image_destroy(&image);
 }
+
+TEST(data_uri_is_base64_of_the_png)
+{
+    static const uint8_t bytes[] = {0x89, 'P', 'N', 'G', 0xff};
+    static const char *const expected[] = {"data:image/png;base64,",         "data:image/png;base64,iQ==",
+                                           "data:image/png;base64,iVA=",     "data:image/png;base64,iVBO",
+                                           "data:image/png;base64,iVBORw==", "data:image/png;base64,iVBOR/8="};
+    for (size_t size = 0; size <= sizeof bytes; size++) {
+        char text[64] = "";
+        FILE *file = tmpfile();
+        CHECK(file != NULL);
+        if (file == NULL) return;
+        render_write_data_uri(bytes, size, file);
+        rewind(file);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        fclose(file);
+        CHECK(strcmp(text, expected[size]) == 0);
+    }
+}
