@@ -15,7 +15,7 @@ double log(double x);
 double pow(double x, double y);
 float expf(float x);
 float powf(float x, float y);
-#include "../../web/wasm/powers.c"
+#include "../../web/wasm/powers.c" // NOLINT(bugprone-suspicious-include): the functions under other names
 #undef exp
 #undef log
 #undef pow
