@@ -3,6 +3,7 @@
 #include "options.h"
 
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct info_values {
@@ -39,6 +40,15 @@ static const app_verb info_verb = {
 };
 
 /* Everything that is printed, collected first. */
+typedef struct rigid_joint {
+    int32_t components, vertices; /* rigid components that follow a joint, and their skin vertices */
+} rigid_joint;
+
+typedef struct clip_flips {
+    sup_clip_flip *items; /* by joint and time */
+    int32_t count;
+} clip_flips;
+
 typedef struct info_report {
     const char *input;
     const sup_character *character;
@@ -47,6 +57,9 @@ typedef struct info_report {
     int32_t joint_count, max_influences;
     bool has_bounds;
     double minimum[3], maximum[3]; /* bind pose, world, file units */
+    clip_flips *flips;             /* [clip_count] */
+    rigid_joint *rigid;            /* [joint_count of the rig]; NULL without weights in the file */
+    rigid_joint rigid_sum;
 } info_report;
 
 static void add_point(info_report *report, const float *p)
@@ -97,6 +110,56 @@ static void count(info_report *report)
         int32_t influences = character->influence_first[v + 1] - character->influence_first[v];
         if (influences > report->max_influences) report->max_influences = influences;
     }
+}
+
+static int fail_memory(void)
+{
+    app_say("There is not enough memory.");
+    return APP_OTHER;
+}
+
+static int find_flips(info_report *report)
+{
+    const sup_character *character = report->character;
+    report->flips = calloc((size_t)character->clip_count + 1, sizeof *report->flips);
+    if (report->flips == NULL) return fail_memory();
+    for (int32_t i = 0; i < character->clip_count; i++) {
+        clip_flips *flips = &report->flips[i];
+        int32_t count = sup_clip_find_flips(&character->clips[i], NULL, 0);
+        flips->items = calloc((size_t)count + 1, sizeof *flips->items);
+        if (flips->items == NULL) return fail_memory();
+        flips->count = sup_clip_find_flips(&character->clips[i], flips->items, count);
+    }
+    return APP_DONE;
+}
+
+static int count_rigid_components(info_report *report)
+{
+    const sup_rig *rig = report->rig;
+    if (rig == NULL || report->max_influences == 0) return APP_DONE;
+    const int32_t *joints = sup_rig_rigid_joints(rig);
+    bool *seen = calloc((size_t)rig->component_count + 1, sizeof *seen);
+    report->rigid = calloc((size_t)rig->joint_count + 1, sizeof *report->rigid);
+    for (int32_t v = 0; seen != NULL && report->rigid != NULL && v < rig->skin_vertex_count; v++) {
+        int32_t component = rig->skin_component[v];
+        if (joints[v] < 0 || component < 0) continue;
+        report->rigid[joints[v]].components += seen[component] ? 0 : 1;
+        report->rigid_sum.components += seen[component] ? 0 : 1;
+        report->rigid[joints[v]].vertices++;
+        report->rigid_sum.vertices++;
+        seen[component] = true;
+    }
+    int status = seen != NULL && report->rigid != NULL ? APP_DONE : fail_memory();
+    free(seen);
+    return status;
+}
+
+static void free_report(info_report *report)
+{
+    for (int32_t i = 0; report->flips != NULL && i < report->character->clip_count; i++)
+        free(report->flips[i].items);
+    free(report->flips);
+    free(report->rigid);
 }
 
 static const char *role_name(const info_report *report, int32_t primitive)
@@ -159,8 +222,42 @@ static void json_clips(app_json *json, const sup_character *character)
         app_json_text(json, "name", clip->name);
         app_json_number(json, "start", (double)clip->start);
         app_json_number(json, "seconds", (double)clip->end - (double)clip->start);
+        app_json_number(json, "motion_start", sup_clip_motion_start(clip));
         app_json_integer(json, "frames_at_30", sup_clip_frame_count(clip, 30.0));
         app_json_integer(json, "channels", clip->channel_count);
+        app_json_object_end(json);
+    }
+    app_json_array_end(json);
+}
+
+static void json_flips(app_json *json, const info_report *report)
+{
+    const sup_character *character = report->character;
+    app_json_array(json, "flips");
+    for (int32_t c = 0; c < character->clip_count; c++)
+        for (int32_t i = 0; i < report->flips[c].count; i++) {
+            const sup_clip_flip *flip = &report->flips[c].items[i];
+            app_json_object(json, NULL);
+            app_json_integer(json, "clip", c);
+            app_json_integer(json, "node", flip->node);
+            app_json_text(json, "name", character->nodes[flip->node].name);
+            app_json_number(json, "start", (double)flip->start);
+            app_json_number(json, "end", (double)flip->end);
+            app_json_object_end(json);
+        }
+    app_json_array_end(json);
+}
+
+static void json_rigid_components(app_json *json, const info_report *report)
+{
+    app_json_array(json, "rigid_components");
+    for (int32_t j = 0; report->rigid != NULL && j < report->rig->joint_count; j++) {
+        if (report->rigid[j].components == 0) continue;
+        app_json_object(json, NULL);
+        app_json_integer(json, "node", report->rig->joint_node[j]);
+        app_json_text(json, "name", report->character->nodes[report->rig->joint_node[j]].name);
+        app_json_integer(json, "count", report->rigid[j].components);
+        app_json_integer(json, "skin_vertices", report->rigid[j].vertices);
         app_json_object_end(json);
     }
     app_json_array_end(json);
@@ -221,6 +318,8 @@ static void print_json(const info_report *report)
     json_bounds(&json, report);
     json_primitives(&json, report);
     json_clips(&json, character);
+    json_flips(&json, report);
+    json_rigid_components(&json, report);
     json_skeleton(&json, character);
     json_defects(&json, report->defects);
     app_json_object_end(&json);
@@ -247,8 +346,28 @@ static void print_primitives(const info_report *report)
     }
 }
 
-static void print_clips(const sup_character *character)
+/* "RThumb at 0.53, 1.20 s; LeftHand at 2.1 s": one line, the first times of each joint. */
+static void print_flips(const info_report *report, const clip_flips *flips)
 {
+    enum { TIMES_SHOWN = 8 };
+    int32_t of_joint = 0;
+    printf("  %10s  %s rotation flip%s:", "", app_grouped(flips->count), flips->count == 1 ? "" : "s");
+    for (int32_t i = 0; i < flips->count; i++) {
+        bool is_first = i == 0 || flips->items[i - 1].node != flips->items[i].node;
+        bool is_last = i + 1 == flips->count || flips->items[i + 1].node != flips->items[i].node;
+        of_joint = is_first ? 1 : of_joint + 1;
+        if (is_first)
+            printf(" %s at", app_clean(text_or(report->character->nodes[flips->items[i].node].name, "(no name)")));
+        if (of_joint <= TIMES_SHOWN) printf("%s %.2f", is_first ? "" : ",", (double)flips->items[i].start);
+        if (is_last) printf(" s");
+        if (is_last && of_joint > TIMES_SHOWN) printf(" and %d more", (int)(of_joint - TIMES_SHOWN));
+        if (is_last) printf("%s", i + 1 == flips->count ? "\n" : ";");
+    }
+}
+
+static void print_clips(const info_report *report)
+{
+    const sup_character *character = report->character;
     int width = 8;
     if (character->clip_count == 0) return;
     for (int32_t i = 0; i < character->clip_count; i++) {
@@ -260,7 +379,30 @@ static void print_clips(const sup_character *character)
         const sup_clip *clip = &character->clips[i];
         printf("  %10d  %-*s %8.2f s  %6s frames at 30\n", (int)i, width, app_clean(text_or(clip->name, "(no name)")),
                (double)clip->end - (double)clip->start, app_grouped(sup_clip_frame_count(clip, 30.0)));
+        double start = sup_clip_motion_start(clip);
+        if (start > (double)clip->start)
+            printf("  %10s  starts with another pose; the motion begins at %.4g s and is simulated from there\n", "",
+                   start);
+        if (report->flips[i].count > 0) print_flips(report, &report->flips[i]);
     }
+}
+
+static void print_rigid_components(const info_report *report)
+{
+    const char *separator = ": ";
+    if (report->rigid_sum.components == 0) return;
+    printf("  rigid       %s component%s that follow%s one joint, %s of %s skin vertices",
+           app_grouped(report->rigid_sum.components), report->rigid_sum.components == 1 ? "" : "s",
+           report->rigid_sum.components == 1 ? "s" : "", app_grouped(report->rigid_sum.vertices),
+           app_grouped(report->rig->skin_vertex_count));
+    for (int32_t j = 0; j < report->rig->joint_count; j++) {
+        if (report->rigid[j].components == 0) continue;
+        printf("%s%s", separator,
+               app_clean(text_or(report->character->nodes[report->rig->joint_node[j]].name, "(no name)")));
+        if (report->rigid[j].components > 1) printf(" %d", (int)report->rigid[j].components);
+        separator = ", ";
+    }
+    printf("\n");
 }
 
 static void print_joints(const sup_character *character)
@@ -323,8 +465,9 @@ static void print_text(const info_report *report, bool joints)
         printf("  weights     none; computed by bake\n");
     if (character->morph_count > 0) printf("  morphs      %s targets\n", app_grouped(character->morph_count));
     print_size(report);
+    print_rigid_components(report);
     print_primitives(report);
-    print_clips(character);
+    print_clips(report);
     if (joints) print_joints(character);
     print_defects(report->defects);
 }
@@ -344,8 +487,11 @@ static int inspect(app_session *session, const info_values *values, const sup_ch
     if (sup_rig_create(&session->context, character, &def, &rig, &error) == SUP_OK) report.rig = rig;
     report.defects = defects;
     int status = measure(&report, &session->context);
+    if (status == APP_DONE) status = find_flips(&report);
+    if (status == APP_DONE) status = count_rigid_components(&report);
     if (status == APP_DONE && values->json) print_json(&report);
     if (status == APP_DONE && !values->json) print_text(&report, values->joints);
+    free_report(&report);
     sup_rig_destroy(rig);
     sup_defects_destroy(defects);
     return status;

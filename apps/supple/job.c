@@ -244,6 +244,10 @@ static int load_motion(app_job *job)
     retarget.map = job->map;
     if (sup_load_motion(context, values->motion, &def, job->character, &retarget, &job->motion, &error) != SUP_OK)
         return app_fail_load(&error, values->motion);
+    int32_t flips = values->raw_motion ? 0 : sup_clip_despike(job->motion);
+    if (flips > 0 && !job->session.quiet)
+        app_say("%s: Removed %d rotation flip%s of motion capture; --raw-motion keeps them.", values->motion,
+                (int)flips, flips == 1 ? "" : "s");
     job->clip = job->motion;
     return APP_DONE;
 }

@@ -13,7 +13,7 @@ typedef struct app_job_values {
     double fps;
     app_texts set, paint, colliders;
     int weights, threads;
-    bool json, quiet;
+    bool json, quiet, raw_motion;
 } app_job_values;
 
 extern const char *const app_weight_choices[];
@@ -70,6 +70,11 @@ extern const char *const app_weight_choices[];
         .kind = APP_TEXT, .name = "motion", .argument = "FILE", .offset = APP_JOB_AT(type, motion), \
         .help = "animation from another file: .bvh, .anim, or a character with a clip"              \
     }
+#define APP_JOB_RAW_MOTION(type)                                                               \
+    {                                                                                          \
+        .kind = APP_FLAG, .name = "raw-motion", .offset = APP_JOB_AT(type, raw_motion),        \
+        .help = "keep rotation flips of motion capture in --motion; default: they are removed" \
+    }
 #define APP_JOB_MAP(type)                                                                     \
     {                                                                                         \
         .kind = APP_TEXT, .name = "map", .argument = "FILE", .offset = APP_JOB_AT(type, map), \
@@ -117,7 +122,7 @@ extern const char *const app_weight_choices[];
     APP_JOB_METHOD_DEFAULT(type, method_name), APP_JOB_SET(type), APP_JOB_SETTINGS(type), APP_JOB_PAINT(type), \
         APP_JOB_SETUP(type)
 #define APP_JOB_SKINNING(type) APP_JOB_SKINNING_DEFAULT(type, "projective")
-#define APP_JOB_ANIMATION(type) APP_JOB_CLIP(type), APP_JOB_MOTION(type), APP_JOB_MAP(type)
+#define APP_JOB_ANIMATION(type) APP_JOB_CLIP(type), APP_JOB_MOTION(type), APP_JOB_RAW_MOTION(type), APP_JOB_MAP(type)
 #define APP_JOB_PLAYBACK(type)                                                                                        \
     APP_JOB_ANIMATION(type), APP_JOB_SKELETON(type), APP_JOB_FPS(type), APP_JOB_WEIGHTS(type), APP_JOB_THREADS(type), \
         APP_JOB_QUIET(type)

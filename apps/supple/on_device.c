@@ -82,7 +82,10 @@ static sup_result bake_frame(device_bake *b, int32_t i, sup_error *error)
     double start = app_milliseconds();
     sup_result result = app_job_pose(b->job, b->def->first_frame + i, b->pose);
     if (result == SUP_OK) result = sup_crowd_pose(b->crowd, 0, b->pose, error);
-    if (result == SUP_OK) result = sup_crowd_step(b->crowd, i == 0 ? 0.0f : (float)(1.0 / b->def->fps), NULL, error);
+    bool is_initial = i == 0 || b->def->first_frame + i <= sup_clip_first_frame(b->job->clip, b->def->fps);
+    if (result == SUP_OK && i > 0 && is_initial) result = sup_crowd_reset(b->crowd, 0, error);
+    if (result == SUP_OK)
+        result = sup_crowd_step(b->crowd, is_initial ? 0.0f : (float)(1.0 / b->def->fps), NULL, error);
     if (result == SUP_OK) result = sup_crowd_read(b->crowd, 0, &out, error);
     double stepped = app_milliseconds();
     b->stats.step_ms += stepped - start;

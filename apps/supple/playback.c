@@ -19,14 +19,17 @@ typedef struct player {
     const double *params;
     sup_instance *instance;
     sup_pose *pose;
-    double *times; /* [frames stepped] milliseconds */
+    double *times;        /* [frames stepped] milliseconds */
+    int32_t motion_first; /* frames up to this one are at rest: sup_clip_first_frame */
 } player;
 
 static sup_result step(player *p, int32_t frame, int32_t index, float *positions)
 {
     double began = app_milliseconds();
-    float dt = index > 0 ? (float)(1.0 / p->job->values->fps) : 0.0f;
+    bool is_initial = index == 0 || frame <= p->motion_first;
+    float dt = is_initial ? 0.0f : (float)(1.0 / p->job->values->fps);
     sup_result result = app_job_pose(p->job, frame, p->pose);
+    if (result == SUP_OK && index > 0 && is_initial) result = sup_instance_reset(p->instance, p->pose);
     if (result == SUP_OK) result = sup_instance_step(p->instance, p->pose, dt, &(sup_skin_out){.positions = positions});
     p->times[index] = app_milliseconds() - began;
     return result;
@@ -52,6 +55,7 @@ static sup_result run(player *p, int32_t start, app_playback *playback, app_prog
     const sup_context *context = &p->job->session.context;
     int32_t total = playback->first_frame + playback->frame_count - start;
     size_t frame_size = 3 * (size_t)playback->vertex_count;
+    p->motion_first = sup_clip_first_frame(p->job->clip, p->job->values->fps);
     sup_result result = app_job_pose(p->job, start, p->pose);
     if (result == SUP_OK) result = sup_instance_create(context, p->model, p->pose, &p->instance, error);
     if (result == SUP_OK) result = apply_live_settings(p, error);

@@ -137,15 +137,38 @@ static sup_vec3 posed_point(const app_stage *stage, const sup_mat34 *nodes, int3
     return sup_mat34_transform_point(motion, (sup_vec3){point[0], point[1], point[2]});
 }
 
-/* Radius of the close-up of a joint: from the lengths of its bones, at most a third of the character size. */
+static float distance_between(const float *a, const float *b)
+{
+    return hypotf(hypotf(a[0] - b[0], a[1] - b[1]), a[2] - b[2]);
+}
+
+/* RMS distance of the skin that follows a joint from it; a tenth of the character size for a joint without skin. */
+static float skin_extent(const sup_rig *rig, int32_t joint)
+{
+    double sum = 0.0, weights = 0.0;
+    for (int32_t v = 0; v < rig->vertex_count; v++)
+        for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++) {
+            if (rig->influence_joint[i] != joint) continue;
+            double d = (double)distance_between(rig->positions + 3 * (size_t)v, rig->bone_head + 3 * (size_t)joint);
+            sum += (double)rig->influence_weight[i] * d * d;
+            weights += (double)rig->influence_weight[i];
+        }
+    return weights > 0.0 ? (float)sqrt(sum / weights) : 0.1f * rig->size;
+}
+
+/* Radius of the close-up of a joint: from the lengths of its bones, at most a third of the character size. A bone
+ * without length counts as long as the other; where both have none, as the skin around the joint. */
 static float zoom_radius(const sup_rig *rig, int32_t joint)
 {
+    const float smallest = 0.02f * rig->size;
     const float *head = rig->bone_head + 3 * (size_t)joint, *tail = rig->bone_tail + 3 * (size_t)joint;
     int32_t parent = rig->joint_parent[joint];
-    const float *parent_head = parent >= 0 ? rig->bone_head + 3 * (size_t)parent : tail;
-    float own = hypotf(hypotf(tail[0] - head[0], tail[1] - head[1]), tail[2] - head[2]);
-    float other = hypotf(hypotf(parent_head[0] - head[0], parent_head[1] - head[1]), parent_head[2] - head[2]);
-    return fminf(fmaxf(0.75f * sqrtf(own * other), 0.02f * rig->size), 0.33f * rig->size);
+    float own = distance_between(tail, head);
+    float other = parent >= 0 ? distance_between(rig->bone_head + 3 * (size_t)parent, head) : own;
+    if (fmaxf(own, other) < smallest) own = other = skin_extent(rig, joint);
+    if (own < smallest) own = other;
+    if (other < smallest) other = own;
+    return fminf(fmaxf(0.75f * sqrtf(own * other), smallest), 0.33f * rig->size);
 }
 
 void app_stage_set_camera(const app_stage *stage, const float *positions, int32_t frame_count, const sup_mat34 *nodes,

@@ -31,7 +31,7 @@ _supple() {
     local verbs='info bake bind rig render compare slice measure report bench anatomy studio methods scenes'
     local characters='glb|gltf|obj|off|ply|stl|skel|bvh|ini|fbx|dae'
     local skinning='--method --set --settings --paint --setup'
-    local animation='--clip --motion --map'
+    local animation='--clip --motion --raw-motion --map'
     local view='--camera --zoom --size --color --up'
     local playback="$animation --skeleton --fps --weights --threads --quiet"
     local -A options=(

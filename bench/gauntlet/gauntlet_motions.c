@@ -182,6 +182,7 @@ static void motion_capture(gauntlet_character *c, const char *assets, selector *
         free(names[i]);
         int32_t index = choose(s, name);
         if (index < 0 || sup_load_motion(NULL, path, NULL, c->character, NULL, &clip, &error) != SUP_OK) continue;
+        sup_clip_despike(clip); /* as the program does */
         use_clip(c, clip, name, index, s->range, use, user);
         sup_clip_destroy(clip);
     }

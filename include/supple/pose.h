@@ -44,6 +44,26 @@ typedef struct sup_retarget_def {
 
 SUP_API sup_retarget_def sup_default_retarget_def(void);
 
+/* A rotation flip, as motion capture has them at thumbs and fingers: a joint rotates by more than 100 degrees from one
+ * key to the next and returns within a quarter of a second. */
+typedef struct sup_clip_flip {
+    int32_t node;
+    float start, end; /* seconds: the last key before the flip, the first key after it */
+} sup_clip_flip;
+
+/* Lists at most `capacity` flips, by channel and time; returns the number of all flips. */
+SUP_API int32_t sup_clip_find_flips(const sup_clip *clip, sup_clip_flip *flips, int32_t capacity);
+/* Replaces flips by an interpolation between the keys before and after them; returns their number. The keys of `clip`
+ * must be writable, as those of sup_retarget and sup_load_motion are. */
+SUP_API int32_t sup_clip_despike(sup_clip *clip);
+/* Time in seconds at which the motion begins. Motion capture often has a T-pose in its first key: three joints or more
+ * rotate by more than 0.8 radians to the second key, at more than 20 radians per second, and at most a quarter of that
+ * to the third. The motion then begins at the second key; otherwise at the start of the clip. */
+SUP_API double sup_clip_motion_start(const sup_clip *clip);
+/* The first frame at or after that time. sup_bake and the program simulate from there: frames up to it are at rest in
+ * their poses. */
+SUP_API int32_t sup_clip_first_frame(const sup_clip *clip, double fps);
+
 /* Transfers the motion of one character to the joints of another, with corrections for different rest poses, joint
  * orientations and sizes. Names match regardless of case, prefixes and left/right spelling. */
 SUP_API sup_result sup_retarget(const sup_context *context, const sup_character *source, const sup_clip *source_clip,

@@ -111,8 +111,8 @@ static void offer(front *f, int32_t v, double distance, int32_t label)
     sift_up(f, f->slot[v] >= 0 ? f->slot[v] : f->heap_count++, v);
 }
 
-/* Distance of the third corner from a virtual source at distances `da` and `db` from the ends of the edge, on its other
- * side; INFINITY if the corner is not visible through the edge. */
+/* Squared distance of the third corner from a virtual source at distances `da` and `db` from the ends of the edge, on
+ * its other side; INFINITY if the corner is not visible through the edge. */
 static double cross_triangle(const flat_triangle *t, double da, double db)
 {
     double x = 0.5 * (t->length + (da - db) * (da + db) / t->length);
@@ -121,15 +121,19 @@ static double cross_triangle(const flat_triangle *t, double da, double db)
     double y = sqrt(square), rise = t->y + y;
     double seen = x * t->y + t->x * y; /* intersection of the line of sight with the edge, times its rise */
     if (seen < 0.0 || seen > t->length * rise) return INFINITY;
-    return sqrt((t->x - x) * (t->x - x) + rise * rise);
+    return (t->x - x) * (t->x - x) + rise * rise;
 }
 
-/* Updates c across the half-edge from a to b. */
+/* Updates c across the half-edge from a to b. A line of sight crosses the edge at a point p: from the source to p it is
+ * at least da - |ap| and db - |pb| long, from p to c at least the height of the triangle. */
 static void offer_across(front *f, const surface *s, int32_t half, int32_t a, int32_t b, int32_t c)
 {
+    const flat_triangle *t = &s->flat[half];
+    double da = f->distance[a], db = f->distance[b];
     if (f->label != NULL && f->label[a] != f->label[b]) return;
-    double distance = cross_triangle(&s->flat[half], f->distance[a], f->distance[b]);
-    if (distance < INFINITY) offer(f, c, distance, f->label != NULL ? f->label[a] : 0);
+    if (0.5 * (da + db - t->length) + t->y >= f->distance[c]) return; /* c is known: its edges were offered */
+    double square = cross_triangle(t, da, db);
+    if (square < f->distance[c] * f->distance[c]) offer(f, c, sqrt(square), f->label != NULL ? f->label[a] : 0);
 }
 
 static void expand(front *f, const surface *s, int32_t v)
@@ -157,7 +161,7 @@ static void run_front(front *f, const surface *s, const double *bound, const int
     while (f->heap_count > 0) {
         int32_t v = take_nearest(f);
         /* Triangles along a path may have a corner beyond the bound, which matters in narrow regions. */
-        if (bound != NULL && f->distance[v] > fmax(bound[v], NARROW * s->longest[v])) continue;
+        if (bound != NULL && f->distance[v] > bound[v] && f->distance[v] > NARROW * s->longest[v]) continue;
         if (source_of != NULL && source_of[v] >= 0 && ++found > sources_wanted) return;
         expand(f, s, v);
     }

@@ -12,9 +12,9 @@
 typedef struct anim_reader {
     const sup_read_input *input;
     sup_text_cursor text;
-    int32_t keys, joints;
-    float *times;     /* [keys] */
-    float *rotations; /* [joints][keys] quaternions */
+    int32_t keys, joints; /* joints of the file: the first ones of the character */
+    float *times;         /* [keys] */
+    float *rotations;     /* [joints][keys] quaternions */
     sup_error *error;
 } anim_reader;
 
@@ -37,16 +37,21 @@ static sup_result read_counts(anim_reader *r, int32_t joints)
         return sup_fail(r->error, SUP_ERROR_DATA, "anim.target", r->text.name,
                         "The character has no joints to animate.");
     if (keys == 0) return sup_text_fail(&r->text, r->error, "anim.empty", "The motion has no keys.");
-    if (found != joints)
+    if (found > joints)
         return sup_text_fail(&r->text, r->error, "anim.joints",
                              "The motion has %lld joints, but the character has %d: .anim files match joints by order, "
                              "so this motion belongs to another skeleton.",
                              (long long)found, joints);
-    if ((uint64_t)keys > (sup_text_remaining(&r->text) + 1) / (2 + 8 * (uint64_t)joints))
+    if (found == 0) return sup_text_fail(&r->text, r->error, "anim.empty", "The motion has no joints.");
+    if (found < joints)
+        sup_log(r->input->context, SUP_LOG_WARNING,
+                "%s: The motion has %d joints and the character %d; the last %d stay still.", r->text.name, (int)found,
+                (int)joints, (int)(joints - found));
+    if ((uint64_t)keys > (sup_text_remaining(&r->text) + 1) / (2 + 8 * (uint64_t)found))
         return sup_text_fail(&r->text, r->error, "anim.counts",
                              "The file declares %lld keys, but is too short to contain them.", (long long)keys);
     r->keys = (int32_t)keys;
-    r->joints = joints;
+    r->joints = (int32_t)found;
     return SUP_OK;
 }
 
@@ -111,14 +116,14 @@ static sup_result read_keys(anim_reader *r, sup_arena *arena)
     return result;
 }
 
-/* One channel per joint: .anim files have a value for each, and a clip without motion keeps its duration. */
+/* One channel per joint of the file, which has a value for each: a clip without motion keeps its duration. */
 static sup_result make_channels(anim_reader *r, const sup_character *target, sup_arena *arena, sup_clip *clip)
 {
     sup_channel *channels = sup_arena_alloc(arena, (size_t)r->joints, sizeof *channels);
     clip->name = sup_path_stem(arena, r->text.name);
     if (channels == NULL || clip->name == NULL) return sup_fail_memory(r->error, "the motion");
     int32_t joint = 0;
-    for (int32_t i = 0; i < target->node_count; i++) {
+    for (int32_t i = 0; i < target->node_count && joint < r->joints; i++) {
         if (!target->nodes[i].is_joint) continue;
         channels[joint] = (sup_channel){.target = SUP_CHANNEL_ROTATION,
                                         .index = i,

@@ -11,6 +11,7 @@ typedef struct bake {
     sup_bake_def def;
     const sup_clip *clip; /* NULL: the rest pose */
     int32_t first, count; /* frames */
+    int32_t motion_first; /* frames up to this one are at rest: sup_clip_first_frame */
     sup_rig *rig;
     sup_model *made;        /* NULL when def.model is given */
     const sup_model *model; /* def.model or `made` */
@@ -73,6 +74,7 @@ static sup_result choose_frames(bake *b, sup_error *error)
     b->clip = b->def.clip != NULL ? b->def.clip : character->clip_count > 0 ? &character->clips[0] : NULL;
     int32_t frames = b->clip != NULL ? sup_clip_frame_count(b->clip, b->def.fps) : 1;
     b->first = b->def.first_frame;
+    b->motion_first = sup_clip_first_frame(b->clip, b->def.fps);
     b->count = b->def.frame_count != 0 ? b->def.frame_count : frames - b->first;
     if (b->first < 0 || b->count < 1 || b->first >= frames || b->count > frames - b->first)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "bake.frames", b->clip != NULL ? b->clip->name : "",
@@ -186,15 +188,19 @@ static sup_result prepare(bake *b, sup_error *error)
     return b->positions != NULL && b->normals != NULL ? SUP_OK : sup_fail_memory(error, "the frames");
 }
 
-/* The first frame is the initial state: at rest in its pose, with a time step of 0. */
+/* The first frame is the initial state: at rest in its pose, with a time step of 0. So is each frame up to the start of
+ * the motion, after a leading T-pose. */
 static sup_result bake_frame(bake *b, int32_t i, sup_error *error)
 {
     double start = now_ms();
     bool with_normals = i == 0 || !b->def.no_normals;
     sup_skin_out out = {.positions = b->positions, .normals = with_normals ? b->normals : NULL};
+    bool is_initial = i == 0 || b->first + i <= b->motion_first;
     sup_result result = i == 0 ? SUP_OK : pose_frame(b, b->first + i, error);
     if (result != SUP_OK) return result;
-    result = sup_instance_step(b->instance, b->pose, i == 0 ? 0.0f : (float)(1.0 / b->def.fps), &out);
+    if (i > 0 && is_initial) result = sup_instance_reset(b->instance, b->pose);
+    if (result == SUP_OK)
+        result = sup_instance_step(b->instance, b->pose, is_initial ? 0.0f : (float)(1.0 / b->def.fps), &out);
     if (result != SUP_OK)
         return sup_fail(error, result, "bake.step", b->character->name, "Frame %d cannot be skinned: %s.", b->first + i,
                         sup_result_name(result));

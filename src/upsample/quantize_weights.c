@@ -58,33 +58,98 @@ typedef struct unit_move {
     double square;    /* of the residual after the move */
 } unit_move;
 
+/* What moves of one unit change: the points times the unit. In the order of their largest extent, so that only those
+ * near a wanted place are looked at. */
+typedef struct unit_steps {
+    int32_t count;
+    sup_vec3d step[SUP_MLS_MAX];
+    int32_t order[SUP_MLS_MAX]; /* by `along` */
+    double along[SUP_MLS_MAX];  /* of order[i], coordinate `axis` of the step */
+    int32_t axis;
+} unit_steps;
+
+static double coordinate(sup_vec3d p, int32_t axis)
+{
+    return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
+}
+
+static void make_steps(const sup_vec3d *points, int32_t count, double unit, unit_steps *s)
+{
+    double widest = -1.0;
+    s->count = count;
+    for (int32_t i = 0; i < count; i++)
+        s->step[i] = sup_v3_scale(points[i], unit);
+    for (int32_t axis = 0; axis < 3; axis++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int32_t i = 0; i < count; i++) {
+            low = fmin(low, coordinate(s->step[i], axis));
+            high = fmax(high, coordinate(s->step[i], axis));
+        }
+        if (high - low > widest) {
+            widest = high - low;
+            s->axis = axis;
+        }
+    }
+    for (int32_t i = 0; i < count; i++) {
+        double along = coordinate(s->step[i], s->axis);
+        int32_t at = i;
+        for (; at > 0 && s->along[at - 1] > along; at--) {
+            s->along[at] = s->along[at - 1];
+            s->order[at] = s->order[at - 1];
+        }
+        s->along[at] = along;
+        s->order[at] = i;
+    }
+}
+
 static sup_vec3d after_move(const sup_vec3d *points, double unit, sup_vec3d residual, int32_t from, int32_t to)
 {
     return sup_v3_madd(residual, unit, sup_v3_sub(points[from], points[to]));
 }
 
-/* The move with the smallest squared residual below `bound`. */
-static unit_move best_move(const sup_vec3d *points, int32_t count, double unit, sup_vec3d residual, double bound)
+static bool is_before(unit_move a, unit_move b)
+{
+    return a.from < b.from || (a.from == b.from && a.to < b.to);
+}
+
+/* Takes the move to order[at] if it is better; of equal ones the first. False if all beyond are worse. */
+static bool try_move(const unit_steps *s, sup_vec3d moved, double wanted, int32_t from, int32_t at, unit_move *best)
+{
+    double distance = wanted - s->along[at];
+    if (distance * distance > best->square) return false;
+    sup_vec3d rest = sup_v3_sub(moved, s->step[s->order[at]]);
+    unit_move move = {from, s->order[at], sup_v3_dot(rest, rest)};
+    if (move.square < best->square || (move.square == best->square && best->from >= 0 && is_before(move, *best)))
+        *best = move;
+    return true;
+}
+
+/* The move with the smallest squared residual below `bound`; of equal ones the first. */
+static unit_move best_move(const unit_steps *s, sup_vec3d residual, double bound)
 {
     unit_move best = {-1, -1, bound};
-    for (int32_t i = 0; i < count; i++) {
-        sup_vec3d moved = sup_v3_madd(residual, unit, points[i]);
-        for (int32_t k = 0; k < count; k++) {
-            sup_vec3d rest = sup_v3_madd(moved, -unit, points[k]);
-            double square = sup_v3_dot(rest, rest);
-            if (square < best.square) best = (unit_move){i, k, square};
-        }
+    int32_t near = 0; /* the first step that is not before the wanted place, which moves in one direction */
+    for (int32_t i = 0; i < s->count; i++) {
+        sup_vec3d moved = sup_v3_add(residual, s->step[s->order[i]]);
+        double wanted = coordinate(moved, s->axis);
+        while (near < s->count && s->along[near] < wanted)
+            near++;
+        for (int32_t at = near; at < s->count && try_move(s, moved, wanted, s->order[i], at, &best); at++)
+            ;
+        for (int32_t at = near - 1; at >= 0 && try_move(s, moved, wanted, s->order[i], at, &best); at--)
+            ;
     }
     return best;
 }
 
 /* The first of the two moves with the smallest joint squared residual. */
-static unit_move best_of_two(const sup_vec3d *points, int32_t count, double unit, sup_vec3d residual, double bound)
+static unit_move best_of_two(const sup_vec3d *points, const unit_steps *s, double unit, sup_vec3d residual,
+                             double bound)
 {
     unit_move best = {-1, -1, bound};
-    for (int32_t i = 0; i < count; i++)
-        for (int32_t k = 0; k < count; k++) {
-            unit_move second = best_move(points, count, unit, after_move(points, unit, residual, i, k), best.square);
+    for (int32_t i = 0; i < s->count; i++)
+        for (int32_t k = 0; k < s->count; k++) {
+            unit_move second = best_move(s, after_move(points, unit, residual, i, k), best.square);
             if (second.from >= 0) best = (unit_move){i, k, second.square};
         }
     return best;
@@ -102,15 +167,17 @@ static bool apply_move(const sup_vec3d *points, double unit, unit_move move, sup
 double sup_quantize_correct(const sup_vec3d *points, int32_t count, double unit, sup_vec3d residual, double tolerance,
                             int16_t *to)
 {
+    unit_steps steps;
     bool improved = unit > 0.0;
     double square = sup_v3_dot(residual, residual);
     for (int32_t i = 0; i < MOVES_MAX && improved && square > tolerance * tolerance; i++) {
-        unit_move move = best_move(points, count, unit, residual, square);
+        if (i == 0) make_steps(points, count, unit, &steps);
+        unit_move move = best_move(&steps, residual, square);
         improved = apply_move(points, unit, move, &residual, to);
         if (!improved && square > LARGE_ERROR * LARGE_ERROR * tolerance * tolerance) {
-            move = best_of_two(points, count, unit, residual, square);
+            move = best_of_two(points, &steps, unit, residual, square);
             improved = apply_move(points, unit, move, &residual, to) &&
-                       apply_move(points, unit, best_move(points, count, unit, residual, INFINITY), &residual, to);
+                       apply_move(points, unit, best_move(&steps, residual, INFINITY), &residual, to);
         }
         square = sup_v3_dot(residual, residual);
     }

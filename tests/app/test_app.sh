@@ -125,6 +125,35 @@ else
     skip "live bar" "no usable script command"
 fi
 
+# --- Motion capture: a T-pose in frame 0, a thumb that flips in frames 10 and 11 ---
+joint() { printf '%s %s\n{\nOFFSET 0 %s 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n' "$1" "$2" "$3"; }
+{
+    echo HIERARCHY
+    joint ROOT hips 0
+    for leg in left right; do
+        joint JOINT ${leg}_upper_leg -1
+        joint JOINT ${leg}_lower_leg -1
+        echo 'End Site { OFFSET 0 -1 0 } } }'
+    done
+    joint JOINT left_thumb_1 1
+    echo 'End Site { OFFSET 0 1 0 } } }'
+    printf 'MOTION\nFrames: 20\nFrame Time: 0.0333333\n'
+    for ((i = 0; i < 20; i++)); do
+        leg=$((i == 0 ? 0 : 60 + i)) thumb=$((i == 10 || i == 11 ? 170 : 0))
+        echo "0 0 0 0 $leg 0 0 $leg 0 0 -$leg 0 0 $leg 0 0 $thumb 0"
+    done
+} >capture.bvh
+run 0 "info on motion capture" "$supple" info capture.bvh
+check "info names the T-pose" grep -q 'the motion begins at 0.03333 s' out
+check "info names the flip" grep -q '1 rotation flip: left_thumb_1 at 0.30 s' out
+run 0 "motion capture" "$supple" bake scene:human@0.25 --motion capture.bvh -o m0.pc2 --frames 0:12 --json
+check "removed flips are reported" grep -q 'Removed 1 rotation flip' err
+run 0 "from frame 1" "$supple" bake scene:human@0.25 --motion capture.bvh -o m1.pc2 --frames 1:12 --quiet
+size=$(($(stat -c %s m1.pc2) - 32)) # without the header
+check "a leading T-pose is not simulated" cmp -s <(tail -c $size m0.pc2) <(tail -c $size m1.pc2)
+run 0 "raw motion" "$supple" bake scene:human@0.25 --motion capture.bvh -o m2.pc2 --frames 1:12 --quiet --raw-motion
+check "--raw-motion keeps flips" bash -c '! cmp -s m1.pc2 m2.pc2'
+
 # --- Info ---
 run 0 "info" "$supple" info scene:human
 for word in vertices triangles joints weights size primitives clips defects; do
@@ -135,10 +164,11 @@ run 0 "info --joints" "$supple" info scene:human --joints
 run 0 "info --json" "$supple" info scene:human --json
 for key in file name vertices triangles nodes joints skins weights max_influences morph_targets unit_metres bounds \
     primitives \
-    clips skeleton defects offset; do
+    clips motion_start flips rigid_components skeleton defects offset; do
     check "JSON has $key" grep -q "\"$key\":" out
     check "man page has $key" grep -q -w "$key" "$source_dir/docs/supple.1"
 done
+check "the eyes are rigid components" bash -c 'sed -n "/rigid_components/,/\]/p" out | grep -q "\"count\": 2"'
 check "a human has 40 joints" test "$(json_number joints)" -ge 40
 if command -v node >/dev/null; then
     for verb in "info scene:human" methods scenes "bake scene:cylinder -o j.glb --frames 0:1"; do

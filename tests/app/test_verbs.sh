@@ -118,6 +118,14 @@ done
 joint=$("$supple" info $scene --json | sed -n '/"skeleton"/,$s/.*"name": "\(.*\)".*/\1/p' | sed -n 2p)
 run 0 "zoom" "$supple" render --method linear $scene -o zoom.png --size 48x48 --zoom "$joint"
 check "zoom changes the image" bash -c '! cmp -s zoom.png a.png'
+# Two joints in one place: the picture shows the cube, not one of its triangles.
+printf 'v %s\n' '-1 -1 -1' '1 -1 -1' '1 1 -1' '-1 1 -1' '-1 -1 1' '1 -1 1' '1 1 1' '-1 1 1' >cube.obj
+printf 'f %s\n' '1 4 3 2' '5 6 7 8' '1 2 6 5' '2 3 7 6' '3 4 8 7' '4 1 5 8' >>cube.obj
+printf '2\n0 0 0 a root\n0 0 0 b a\n' >cube.skel
+run 0 "zoom on a joint without length" "$supple" render cube.obj --skeleton-file cube.skel --weights rigid --method linear \
+    -o cube.png --size 64x64 --zoom a
+run 0 "the cube" "$supple" render cube.obj --skeleton-file cube.skel --weights rigid --method linear -o whole.png --size 64x64
+check "it is not filled by one triangle" test $((2 * $(stat -c %s cube.png))) -gt "$(stat -c %s whole.png)"
 # The cutaway view, and a character without layers.
 run 0 "layers" "$supple" render --method linear scene:human@0.05 -o layers.png --layers --frame 0 --size 64x48
 check "cutaway view is not empty" test "$(stat -c %s layers.png)" -gt 2000

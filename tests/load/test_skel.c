@@ -82,6 +82,20 @@ TEST(anim_rotates_joints_about_their_origin)
     sup_character_destroy(c);
 }
 
+TEST(anim_with_fewer_joints_leaves_the_rest_still)
+{
+    sup_character *c = GOOD("chain.skel", chain);
+    sup_clip *clip = NULL;
+    sup_error error = {0};
+    CHECK_OK(read_anim(c, "2 2\n0\n0 0 1\n0 0 1\n0 0\n1\n0 0 1\n0 0 1\n0.5 0.25\n", &clip, &error), error);
+    CHECK_EQ(clip->channel_count, 2);
+    CHECK_EQ(clip->channels[0].index, 0);
+    CHECK_EQ(clip->channels[1].index, 1);
+    CHECK_NEAR(clip->channels[1].values[6], sin(0.125), 1e-6);
+    sup_clip_destroy(clip);
+    sup_character_destroy(c);
+}
+
 static void check_anim_rejected(const sup_character *c, const char *text, const char *id)
 {
     sup_clip *clip = NULL;
@@ -98,6 +112,7 @@ TEST(anim_reports_the_error_id)
     check_anim_rejected(c, "x 3\n", "anim.counts");
     check_anim_rejected(c, "0 3\n", "anim.empty");
     check_anim_rejected(c, "2 4\n0\n", "anim.joints");
+    check_anim_rejected(c, "2 0\n0\n", "anim.empty");
     check_anim_rejected(c, "4000000000 3\n0\n", "anim.counts");
     check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 zero\n0 0 0\n", "anim.number");
     check_anim_rejected(c, "1 3\n0\n1 0 0\n1 0 0\n1 0 inf\n0 0 0\n", "anim.number");

@@ -88,6 +88,50 @@ TEST(quantize_preserves_the_rest_pose)
     CHECK_MSG(error_after < error_before / 10.0, "%g of %g", error_after, error_before);
 }
 
+/* All moves of one unit, tried one by one. */
+static double best_square(const sample *s, double unit, sup_vec3d off, int32_t from_to[2])
+{
+    double best = INFINITY;
+    for (int32_t i = 0; i < POINTS; i++)
+        for (int32_t k = 0; k < POINTS; k++) {
+            sup_vec3d rest = sup_v3_madd(off, unit, sup_v3_sub(s->points[i], s->points[k]));
+            double square = sup_v3_dot(rest, rest);
+            if (square < best * (1.0 - 1e-9)) {
+                best = square;
+                from_to[0] = i;
+                from_to[1] = k;
+            }
+        }
+    return best;
+}
+
+TEST(quantize_takes_the_best_move_of_all)
+{
+    sup_random random = {9};
+    for (int32_t trial = 0; trial < 40; trial++) {
+        sample s = random_sample(&random);
+        int16_t to[POINTS];
+        int32_t move[2] = {0, 0};
+        float unit;
+        CHECK(sup_quantize_weights(s.weights, POINTS, 1.0, true, to, &unit));
+        for (int32_t axis = 0; axis < 3; axis++) { /* points in a plane across each axis too */
+            sup_vec3d off = sup_v3_scale(moment(&s, to, unit), -1.0);
+            int16_t moved[POINTS];
+            memcpy(moved, to, sizeof moved);
+            double one = sqrt(best_square(&s, (double)unit, off, move)), before = sup_v3_length(off);
+            bool is_better = one < before;
+            double error = sup_quantize_correct(s.points, POINTS, (double)unit, off, 0.9999 * before, moved);
+            if (is_better && one < 0.9999 * before) {
+                CHECK_NEAR(error, one, 1e-9 * before);
+                CHECK_EQ(moved[move[0]], to[move[0]] - 1);
+                CHECK_EQ(moved[move[1]], to[move[1]] + 1);
+            }
+            for (int32_t i = 0; i < POINTS; i++)
+                *(axis == 0 ? &s.points[i].x : axis == 1 ? &s.points[i].y : &s.points[i].z) = 0.0;
+        }
+    }
+}
+
 TEST(quantize_rejects_invalid_weights)
 {
     const double none[2] = {0.0, 0.0}, not_finite[2] = {NAN, 1.0}, infinite[2] = {INFINITY, 1.0},

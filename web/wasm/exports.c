@@ -73,11 +73,12 @@ void SUP_WEB(sup_web_character_destroy)(sup_character *character)
     sup_character_destroy(character);
 }
 
-/* Loads an animation for `character`. */
+/* Loads an animation for `character`, without rotation flips of motion capture. */
 sup_clip *SUP_WEB(sup_web_motion_load)(const char *path, const sup_character *character)
 {
     sup_clip *clip = NULL;
     sup_load_motion(NULL, path, NULL, character, NULL, &clip, clear_error());
+    sup_clip_despike(clip);
     return clip;
 }
 

@@ -20,7 +20,8 @@ static const char *const sup_up_choices[] = {"y", "z", "x", NULL};
     [SUP_PROJECTIVE_RADIUS] = {"radius", "", SUP_PARAM_FLOAT, 0.1, 1.3, 1, NULL, false, \
                                "Scale of the bone radii; thicker bones leave less tissue."}, \
     [SUP_PROJECTIVE_DYNAMIC] = {"dynamic", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, false, \
-                                "Tissue has inertia; off: the shape depends on the pose alone."}, \
+                                "Tissue has inertia; off: it follows the pose without delay. One shape per pose only " \
+                                "with contact off: contacts depend on the poses before."}, \
     [SUP_PROJECTIVE_SLIDING] = {"sliding", "", SUP_PARAM_CHOICE, 0, 2, 1, sup_sliding_choices, false, \
                           "Tissue slides over joints (on), or sticks to joint spheres that rotate by half of the " \
                                 "bend (off) or with the child bone (whole, for comparison)."}, \
