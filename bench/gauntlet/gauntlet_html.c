@@ -188,9 +188,9 @@ static void make_pictures(page *p)
 
 static void write_picture(FILE *file, const page *p, int32_t i)
 {
-    SUP_UNUSED(file);
-    SUP_UNUSED(p);
-    SUP_UNUSED(i);
+    (void)file;
+    (void)p;
+    (void)i;
 }
 #endif
 

@@ -162,12 +162,54 @@ static void own_clips(gauntlet_character *c, selector *s, gauntlet_use *use, voi
     }
 }
 
+/* The name of the joint on the other side of the body, from that of a left one; false for other joints. */
+static bool mirror_name(const char *name, char *mirrored, size_t size)
+{
+    static const char *const sides[][2] = {{"Left", "Right"}, {"left", "right"}, {".L", ".R"}, {".l", ".r"},
+                                           {"_L", "_R"},      {"_l", "_r"},      {"L_", "R_"}};
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
+        const char *at = strstr(name, sides[i][0]);
+        if (at == NULL) continue;
+        snprintf(mirrored, size, "%.*s%s%s", (int)(at - name), name, sides[i][1], at + strlen(sides[i][0]));
+        return true;
+    }
+    return false;
+}
+
+/* The horizontal axis, 0 or 2, along which left and right joints are farthest apart. */
+static int lateral_axis(const sup_rig *rig)
+{
+    const sup_node *nodes = rig->character->nodes;
+    double apart[3] = {0};
+    for (int32_t a = 0; a < rig->joint_count; a++) {
+        char other[GAUNTLET_NAME];
+        if (!mirror_name(nodes[rig->joint_node[a]].name, other, sizeof other)) continue;
+        for (int32_t b = 0; b < rig->joint_count; b++)
+            for (int k = 0; k < 3 && strcmp(nodes[rig->joint_node[b]].name, other) == 0; k++)
+                apart[k] += fabs((double)rig->joint_bind[a].m[4 * k + 3] - (double)rig->joint_bind[b].m[4 * k + 3]);
+    }
+    return apart[2] > apart[0] ? 2 : 0;
+}
+
+/* Whether the body is upright: higher than 1.5 times its depth. Motion capture of people is not meant for others. */
+static bool is_humanoid(const sup_rig *rig)
+{
+    float lower[3] = {INFINITY, INFINITY, INFINITY}, upper[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++)
+        for (int k = 0; k < 3; k++) {
+            lower[k] = fminf(lower[k], rig->skin_positions[3 * v + k]);
+            upper[k] = fmaxf(upper[k], rig->skin_positions[3 * v + k]);
+        }
+    int depth = 2 - lateral_axis(rig);
+    return upper[1] - lower[1] > 1.5f * (upper[depth] - lower[depth]);
+}
+
 static void motion_capture(gauntlet_character *c, const char *assets, selector *s, gauntlet_use *use, void *user)
 {
     char folder[512], *names[64];
     int32_t count = 0;
     snprintf(folder, sizeof folder, "%s/bvh", assets);
-    DIR *dir = opendir(folder);
+    DIR *dir = is_humanoid(c->rig) ? opendir(folder) : NULL;
     if (dir == NULL) return;
     for (struct dirent *e = readdir(dir); e != NULL && count < 64; e = readdir(dir))
         if (strstr(e->d_name, ".bvh") != NULL) names[count++] = gauntlet_must(strdup(e->d_name));

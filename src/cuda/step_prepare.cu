@@ -7,6 +7,7 @@
 #include "cuda/blend.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/sleep.cuh"
+#include "solver/joint_scale.h"
 #include "solver/velocity_limit.h"
 #include "solver/solver_tuning.h"
 
@@ -127,7 +128,14 @@ __global__ void __launch_bounds__(THREADS)
     if (v < s.skin_count) {
         size_t skin = (size_t)character * s.skin_count + v;
         int node = s.node[v];
-        float share = body.rigid != NULL ? body.rigid[v] : 0.0f;
+        float share = body.rigid != NULL ? body.rigid[v] : 0.0f, scaled = 0.0f;
+        for (int i = 0; i < 4; i++) {
+            const size_t k = 4 * (size_t)v + i;
+            scaled += body.start_weight[k] *
+                      sup_joint_scale_weight(joints +
+                                             ((size_t)character * body.joint_count + body.start_joint[k]) * 12);
+        }
+        share = 1.0f - (1.0f - share) * (1.0f - scaled);
         float4 x = node < s.unknown_count
                        ? st.x[1 - (p.phase & 1)][(size_t)character * s.unknown_count + node]
                        : st.anchors[p.phase % 3][(size_t)character * s.anchor_count + (node - s.unknown_count)];

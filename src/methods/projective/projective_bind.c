@@ -102,7 +102,8 @@ static sup_result bind_contact(binding *b, sup_error *error)
         float weight = b->paint.close[v];
         unsigned char flags = b->paint.rest_contact[v];
         bool searched = (flags & SUP_REST_CONTACT_OTHER_MOTION) != 0 || (weight > 0.0f && weight < 1.0f);
-        bool movable = weight > 0.0f && (flags & SUP_REST_CONTACT_COMPONENTS) == 0;
+        bool rigid = sup_projective_is_rigid(b->input, b->surface.fine_source[b->surface.coarse_fine[v]]);
+        bool movable = weight > 0.0f && !rigid && (flags & SUP_REST_CONTACT_COMPONENTS) == 0;
         close[v] =
             (unsigned char)((searched ? SUP_UNTANGLE_REST_SEARCHED : 0) | (movable ? SUP_UNTANGLE_REST_MOVABLE : 0));
     }

@@ -3,6 +3,7 @@
 #include "methods/projective/projective_state.h"
 
 #include "base/simd.h"
+#include "solver/joint_scale.h"
 #include "solver/solver.h"
 #include "solver/velocity_limit.h"
 
@@ -41,6 +42,26 @@ void sup_projective_evaluate_anchors(sup_projective_state *s, const sup_context 
     sup_anchors_evaluate(context, &s->view.anchors, joints, at(s, s->at.anchor_state), anchors);
 }
 
+/* Skin of joints that the animation scales follows linear blending. */
+static void blend_scaled(sup_projective_state *s, const sup_mat34 *joints, float *skin)
+{
+    const sup_projective_view *view = &s->view;
+    float *scaled = at(s, s->at.joint_scale), any = 0.0f;
+    for (int32_t j = 0; j < view->joint_count; j++)
+        any += scaled[j] = sup_joint_scale_weight(joints[j].m);
+    for (int32_t v = 0; v < view->system.skin_count && any > 0.0f; v++) {
+        float share = 0.0f, blended[3], *to = skin + 4 * (size_t)v;
+        for (int i = 0; i < SUP_PROJECTIVE_INFLUENCES; i++) {
+            size_t k = SUP_PROJECTIVE_INFLUENCES * (size_t)v + (size_t)i;
+            share += view->start_weight[k] * scaled[view->start_joint[k]];
+        }
+        if (!(share > 0.0f)) continue;
+        sup_projective_blend_vertex(view, joints, v, blended);
+        for (int k = 0; k < 3; k++)
+            to[k] += share * (blended[k] - to[k]);
+    }
+}
+
 void sup_projective_read_skin(sup_projective_state *s, const sup_mat34 *joints)
 {
     float *skin = at(s, s->at.skin[0]);
@@ -51,6 +72,7 @@ void sup_projective_read_skin(sup_projective_state *s, const sup_mat34 *joints)
         for (int k = 0; k < 3; k++)
             to[k] += s->view.rigid_weight[i] * (blended[k] - to[k]);
     }
+    blend_scaled(s, joints, skin);
 }
 
 void sup_projective_next_skin(sup_projective_state *s, const sup_mat34 *joints)

@@ -13,7 +13,7 @@ static const char *const sup_up_choices[] = {"y", "z", "x", NULL};
                                  "Vertices of the simulated skin; the render mesh is interpolated from them."}, \
     [SUP_PROJECTIVE_STIFFNESS] = {"stiffness", "", SUP_PARAM_FLOAT, 0.02, 50, 1, NULL, false, \
                                   "Stiffness of the tissue; a lower value sags and swings more."}, \
-    [SUP_PROJECTIVE_VOLUME] = {"volume", "", SUP_PARAM_FLOAT, 0, 20, 1, NULL, false, \
+    [SUP_PROJECTIVE_VOLUME] = {"volume", "", SUP_PARAM_FLOAT, 0, 20, 3, NULL, false, \
                           "Strength of volume preservation, which makes tissue bulge where limbs bend; 0: none."}, \
     [SUP_PROJECTIVE_MASS] = {"mass", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, false, \
                              "Mass of the tissue; a higher value swings longer."}, \

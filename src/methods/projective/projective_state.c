@@ -45,6 +45,7 @@ static sup_result find_offsets(const sup_projective_view *view, const sup_model 
     at->linear = sup_layout_add(layout, 1, linear.size);
     at->untangle = sup_layout_add(layout, 1, sup_untangle_scratch(&view->untangle));
     at->pinned = sup_layout_add(layout, skin, 1);
+    at->joint_scale = sup_layout_add(layout, (size_t)view->joint_count, sizeof(float));
     at->max_change = sup_layout_add(layout, skin, sizeof(float));
     return SUP_OK;
 }

@@ -18,7 +18,7 @@ typedef struct sup_projective_offsets {
     size_t force;        /* float3 [skin_count] of the velocity limits */
     size_t rigid[2];     /* int32 and float [skin_count]: rigid_vertex and rigid_weight of the view */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, rest_damping, offset,
-        segment_ends, linear, untangle, pinned, max_change;
+        segment_ends, linear, untangle, pinned, max_change, joint_scale;
 } sup_projective_offsets;
 
 typedef struct sup_projective_state {
