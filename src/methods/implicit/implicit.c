@@ -30,7 +30,7 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
         {"rotations", "", SUP_PARAM_CHOICE, 0, 1, 0, rotation_choices, true,
          "Rotations of rest edges: from the joints, or from the skin shape, which drifts (figure 7)."},
     [SUP_IMPLICIT_LOSS] =
-        {"loss", "", SUP_PARAM_FLOAT, 0, 1, 0.025, NULL, true,
+        {"loss", "", SUP_PARAM_FLOAT, 0, 1, 0.02, NULL, true,
          "Largest loss of volume against dual quaternions; more of it is taken back at the cost of contacts."},
 };
 

@@ -29,6 +29,9 @@ enum { MAX_SUBFRAMES = 32, EARLY_ITERATIONS = 4, MIN_ITERATIONS = 4, MAX_ITERATI
  * fixed point: without this the skin of a still or slow skeleton moves by 0.1 to 1 % of the size a frame. Translation
  * counts as rotation of a limb of this radius, in sizes. */
 static const double FULL_MOTION = 0.02, LIMB_RADIUS = 0.05;
+/* Stiffness of the anchor at the dual quaternion position, 1/size^2: skin slides freely by about 0.06 sizes. It halves
+ * the difference between two ways to a pose. */
+static const float ANCHOR = 300.0f;
 /* Time in which the skin of a skeleton that stopped comes to rest, seconds. */
 static const double SETTLE_TIME = 0.4;
 /* A cut: two joints or more rotate against their parents by more than both limits, in radians per second and radians.
@@ -342,6 +345,7 @@ static void step_subframe(implicit_state *s, const sup_step_input *input, const 
                              .solver = v[SUP_IMPLICIT_SOLVER] != 0.0 ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
                              .iterations = iterations_of(s, v, last),
                              .activity = (float)s->activity,
+                             .anchor = ANCHOR,
                              .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
                              .all = v[SUP_IMPLICIT_TRACKING] == 0.0 || v[SUP_IMPLICIT_ROTATIONS] != 0.0,
                              .shape = v[SUP_IMPLICIT_ROTATIONS] != 0.0};

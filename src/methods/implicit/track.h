@@ -133,6 +133,7 @@ typedef struct sup_track_input {
     sup_track_solver solver;
     int32_t iterations; /* maximum number */
     float activity;     /* fraction of the projection and relaxation that is kept, in [0, 1] */
+    float anchor;       /* stiffness of the anchor at the dual quaternion position, 1/size^2 */
     float tolerance;    /* iterations end when the RMS displacement is smaller, in edge lengths */
     bool all;           /* all clusters are awake */
     bool shape;         /* rotations are fitted to the skin in each iteration instead of blended from the joints */
