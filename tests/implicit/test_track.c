@@ -287,7 +287,7 @@ TEST(track_outliers_are_repaired_and_not_output)
     CHECK_NEAR(output[4 * outlier], p[0], 1e-7);
     int32_t bent = sup_track_arap_smooth(&context, &t.track, t.state, 0.0f, output);
     CHECK_NEAR(output[4 * outlier], p[0], 1e-7);
-    sup_track_limit_edges(&context, &t.track, t.state, bent, output);
+    sup_track_limit_edges(&context, &t.track, t.state, bent, SUP_TRACK_LONGEST, output);
     for (int32_t e = t.track.first[outlier]; e < t.track.first[outlier + 1]; e++) {
         int64_t other = t.track.other[e];
         double now = sup_v3_distance(sup_v3_load(output + 4 * (int64_t)outlier), sup_v3_load(output + 4 * other));
@@ -320,8 +320,8 @@ TEST(track_protruding_vertices_are_smoothed_in_the_output)
     for (int c = 0; c < 3; c++)
         p[c] -= 0.8f * (float)edge * inward[c];
     CHECK(sup_track_output(&context, &t.track, t.state, 0.0f, output));
-    sup_track_limit_edges(&context, &t.track, t.state, sup_track_arap_smooth(&context, &t.track, t.state, 0.0f, output),
-                          output);
+    int32_t bent = sup_track_arap_smooth(&context, &t.track, t.state, 0.0f, output);
+    sup_track_limit_edges(&context, &t.track, t.state, bent, SUP_TRACK_LONGEST, output);
     CHECK_MSG(sup_v3_distance(sup_v3_load(output + 4 * vertex), was) < 0.35 * edge, "it is %g edges off",
               sup_v3_distance(sup_v3_load(output + 4 * vertex), was) / edge);
     for (int32_t e = t.track.first[vertex]; e < t.track.first[vertex + 1]; e++) {

@@ -188,6 +188,7 @@ void tube_open(tube *t, int32_t along, int32_t around, float blend)
                                  .field_user = t,
                                  .solver = SUP_TRACK_FACTOR,
                                  .iterations = 12,
+                                 .activity = 1.0f,
                                  .tolerance = 0.005f};
 }
 

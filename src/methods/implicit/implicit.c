@@ -16,13 +16,12 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
                              "Relaxation solver: a factorised system, or the paper's Jacobi iterations."},
     [SUP_IMPLICIT_ITERATIONS] =
         {"iterations", "", SUP_PARAM_INT, 0, 10000, 0, NULL, true,
-         "Maximum relaxation iterations per sub-frame; 0: by joint motion, up to 24, or 200 with jacobi."},
+         "Maximum relaxation iterations per sub-frame; 0: by joint motion, up to 16, or 200 with jacobi."},
     [SUP_IMPLICIT_TOLERANCE] =
         {"tolerance", "", SUP_PARAM_FLOAT, 0, 1, 0.001, NULL, true,
          "Relaxation ends when the skin moves less than this fraction of an edge per iteration."},
-    [SUP_IMPLICIT_SUBSTEP] =
-        {"substep", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, true,
-         "Maximum rotation per sub-frame, times a third of the joint's bend; less is safer and slower."},
+    [SUP_IMPLICIT_SUBSTEP] = {"substep", "", SUP_PARAM_FLOAT, 0.01, 100, 1, NULL, true,
+                              "Maximum rotation per sub-frame, times the bend of the joint; less is safer and slower."},
     [SUP_IMPLICIT_SMOOTH] = {"smooth", "", SUP_PARAM_FLOAT, 0, 1, 0.5, NULL, true,
                              "Smoothing of creases at the borders of contacts."},
     [SUP_IMPLICIT_ELASTIC] = {"elastic", "", SUP_PARAM_FLOAT, 0, 1, 1, NULL, true,
@@ -30,6 +29,9 @@ const sup_param sup_implicit_params[SUP_IMPLICIT_PARAM_COUNT] = {
     [SUP_IMPLICIT_ROTATIONS] =
         {"rotations", "", SUP_PARAM_CHOICE, 0, 1, 0, rotation_choices, true,
          "Rotations of rest edges: from the joints, or from the skin shape, which drifts (figure 7)."},
+    [SUP_IMPLICIT_LOSS] =
+        {"loss", "", SUP_PARAM_FLOAT, 0, 1, 0.02, NULL, true,
+         "Largest loss of volume against dual quaternions; more of it is taken back at the cost of contacts."},
 };
 
 const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT] = {
@@ -43,7 +45,7 @@ const sup_method sup_method_implicit = {
     .name = "implicit",
     .summary =
         "Implicit skinning: the skin tracks iso-surfaces of bone fields; folds, bulges, slides and self-contact.",
-    .version = 4,
+    .version = 5,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES | SUP_METHOD_SETUP,
     .params = sup_implicit_params,
     .param_count = SUP_IMPLICIT_PARAM_COUNT,

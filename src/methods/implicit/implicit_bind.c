@@ -106,7 +106,24 @@ static void set_relax(const binding *b, float *relax)
         relax[v] = none != NULL ? 1.0f - none[vertex_of(b, v)] : 1.0f;
 }
 
-/* --- Islands: components of the skin that are outside of all fields follow one bone rigidly --- */
+/* --- Islands: components of the skin that are outside of all fields follow one bone rigidly, as those do whose weights
+ * say so --- */
+
+/* Skin vertex of the rig that a coarse vertex came from. */
+static int32_t skin_of(const binding *b, int32_t coarse)
+{
+    return b->surface.fine_source[b->surface.coarse_fine[coarse]];
+}
+
+static int32_t component_of(const binding *b, int32_t coarse)
+{
+    return b->input->rig->skin_component[skin_of(b, coarse)];
+}
+
+static bool is_rigid(const binding *b, int32_t coarse)
+{
+    return sup_rig_rigid_joints(b->input->rig)[skin_of(b, coarse)] >= 0;
+}
 
 static void mark_reached(const binding *b, const float *positions, unsigned char *reached)
 {
@@ -123,13 +140,9 @@ static void mark_reached(const binding *b, const float *positions, unsigned char
         sup_compose_evaluate(&b->view.compose, &b->posed, &points, &f, NULL);
         for (int32_t k = 0; k < SUP_FIELD_LANES && first + k < count; k++)
             reached[first + k] =
+                !is_rigid(b, first + k) &&
                 sup_track_can_follow(f.value[k], sqrtf(f.x[k] * f.x[k] + f.y[k] * f.y[k] + f.z[k] * f.z[k]));
     }
-}
-
-static int32_t component_of(const binding *b, int32_t coarse)
-{
-    return b->input->rig->skin_component[b->surface.fine_source[b->surface.coarse_fine[coarse]]];
 }
 
 /* Numbers the components without a vertex that can follow a field; -1 for all others. Returns their number. */
@@ -269,6 +282,13 @@ static sup_result bind_targets(binding *b, sup_error *error)
     sup_implicit_field field = {&b->view.compose, &b->posed};
     set_owners(b);
     int32_t unreached = sup_track_set_targets(b->input->context, &b->track, sup_implicit_sample, &field);
+    for (int32_t v = 0; v < b->surface.coarse_count; v++) {
+        int64_t tracked = b->track.tracked[v];
+        if (!is_rigid(b, v)) continue;
+        b->track.target[tracked].gradient = 0.0f;
+        b->track.own[tracked] = -1.0f;
+        memset(b->track.inward + 4 * tracked, 0, 3 * sizeof(float));
+    }
     return unreached > 0 ? report_unreached(b, unreached, error) : SUP_OK;
 }
 

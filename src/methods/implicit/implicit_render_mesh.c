@@ -9,11 +9,12 @@ static const char *const PREFIX = "upsample";
 /* --- Bind --- */
 
 /* Where each render vertex is: at a tracked vertex, on the decimated surface, near it (followers), or not on it
- * (props). */
+ * (props and rigid components: linear blending moves them). */
 static sup_result classify_vertices(const sup_bind_input *input, const sup_simulated_surface *s, bool own,
                                     sup_arena *arena, int32_t *kind, int32_t *coarse, sup_error *error)
 {
     const sup_rig *rig = input->rig;
+    const int32_t *rigid = sup_rig_rigid_joints(rig);
     size_t count = (size_t)rig->skin_vertex_count;
     int32_t *skin = sup_arena_alloc(arena, count, sizeof *skin), *at = sup_arena_alloc(arena, count, sizeof *at);
     if (skin == NULL || at == NULL) return sup_fail_memory(error, "the render mesh");
@@ -28,7 +29,7 @@ static sup_result classify_vertices(const sup_bind_input *input, const sup_simul
     for (int32_t v = 0; own && v < s->coarse_count; v++)
         at[s->fine_source[s->coarse_fine[v]]] = v;
     for (int32_t v = 0; v < rig->vertex_count; v++) {
-        int32_t from = rig->vertex_to_skin[v];
+        int32_t from = rig->vertex_to_skin[v] >= 0 && rigid[rig->vertex_to_skin[v]] < 0 ? rig->vertex_to_skin[v] : -1;
         coarse[v] = from >= 0 ? at[from] : -1;
         kind[v] = from < 0 || coarse[v] >= 0 ? SUP_UPSAMPLE_SKIPPED : skin[from];
     }

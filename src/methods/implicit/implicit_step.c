@@ -1,30 +1,48 @@
 /* implicit_step.c - one frame: sub-frames of the skeleton, tracking of the skin, output of the render mesh.
  *
- * Based on: [vaillant2014iso] section 5.2. A joint rotates by at most a third of its bend angle in a sub-frame.
+ * Based on: [vaillant2014iso] section 5.2. A joint rotates by at most its bend angle in a sub-frame.
  *
- * Deviates: the rule needs a lower bound near the straight pose, FLOOR; the bend is the larger one of both ends of the
- * frame; joints are interpolated about their own centres and relative to their parents, so that bones keep their
- * lengths. */
+ * Deviates: the paper allows a third of the bend angle; the rule needs a lower bound near the straight pose, FLOOR; the
+ * bend is the larger one of both ends of the frame; joints are interpolated relative to their parents
+ * (sup_timestep_interpolate), so that bones keep their lengths. */
 #include "methods/implicit/implicit.h"
 
 #include "deform/instance_colliders.h"
 #include "methods/implicit/morphs.h"
 #include "methods/implicit/push_out.h"
 #include "methods/linear/linear.h"
+#include "pose/timestep.h"
 
-/* Minimum rotation of a joint in a sub-frame, radians; and the maximum after a restart, which starts from the bind
- * pose. */
-static const double FLOOR = 0.05, RESET_ROTATION = 0.12;
+/* Limit of a joint's rotation in a sub-frame as a fraction of its bend (a third has the same quality for twice the
+ * time); the minimum of that limit, radians; and the maximum after a restart, which starts from the bind pose. */
+static const double BEND_FRACTION = 1.0, FLOOR = 0.15, RESET_ROTATION = 0.12;
 /* Distance of the body from the track's origin, in sizes, from which on the origin is moved; and displacement of all
  * joints in a frame that counts as a teleport. */
 static const double FAR = 4.0, TELEPORT = 0.5;
 /* Rotation in radians that adds one iteration to the minimum; remaining error is reduced in the next frame. */
 static const double ROTATION_PER_ITERATION = 0.0025;
-enum { MAX_SUBFRAMES = 32, STILL_FRAMES = 60, MIN_ITERATIONS = 4, FACTOR_ITERATIONS = 24, JACOBI_ITERATIONS = 200 };
+/* Iterations of relaxation: of sub-frames that others follow, at least and at most of the last one of a frame. More of
+ * them in the last one make the skin of a pose depend less on the way to it. */
+enum { MAX_SUBFRAMES = 32, EARLY_ITERATIONS = 4, MIN_ITERATIONS = 4, MAX_ITERATIONS = 16, JACOBI_ITERATIONS = 200 };
+/* Motion of a joint relative to its parent in a frame, in radians, from which on the skin follows its fields at once;
+ * below, it follows them with a delay of this much motion. Projection and relaxation of skin in contact have no common
+ * fixed point: without this the skin of a still or slow skeleton moves by 0.1 to 1 % of the size a frame. Translation
+ * counts as rotation of a limb of this radius, in sizes. */
+static const double FULL_MOTION = 0.02, LIMB_RADIUS = 0.05;
+/* Stiffness of the anchor at the dual quaternion position, 1/size^2: skin slides freely by about 0.06 sizes. It halves
+ * the difference between two ways to a pose. */
+static const float ANCHOR = 300.0f;
+/* Time in which the skin of a skeleton that stopped comes to rest, seconds. */
+static const double SETTLE_TIME = 0.4;
+/* A cut: two joints or more rotate against their parents by more than both limits, in radians per second and radians.
+ * In the first frame after a restart lower limits apply: motion capture begins with a T-pose. */
+static const double CUT_RATE = 30.0, CUT_ANGLE = 0.8, FIRST_CUT_RATE = 8.0, FIRST_CUT_ANGLE = 0.3;
+enum { CUT_JOINTS = 2 };
 
 /* Byte offsets into the state, 64-aligned. */
 typedef struct layout {
     size_t joints[3]; /* sup_affine [joint_count]: previous, current, interpolated */
+    size_t maps[3];   /* sup_mat34 [joint_count] the same relative to the origin */
     size_t boxes[2];  /* float [field_count*6] previous, current */
     size_t track;
     size_t field_joints, field_joint, changed, posed, track_joints, output, scratch, morphs, linear;
@@ -34,8 +52,9 @@ typedef struct implicit_state {
     sup_implicit_view view; /* pointers into the model */
     layout at;
     double origin[3]; /* origin of the track's space, file units */
-    int32_t still;    /* frames since the skeleton last moved */
+    double activity;  /* fraction of its motion that the skin takes in a frame, in [0, 1] */
     double rotation;  /* largest rotation of a joint in a sub-frame, radians */
+    bool fresh;       /* the previous frame was a restart */
     bool lost;        /* a joint was singular, or values left their range: the next frame restarts */
     sup_implicit_report report;
 } implicit_state;
@@ -56,6 +75,8 @@ static sup_result find_offsets(const sup_implicit_view *view, const sup_model *m
     at.track = sup_layout_add(slots, 1, sup_track_state_size(&view->track));
     slots->saved_size = at.track + sup_track_saved_size(&view->track);
     at.field_joints = sup_layout_add(slots, 1, joints * 12 * sizeof(float));
+    for (int i = 0; i < SUP_COUNT(at.maps); i++)
+        at.maps[i] = sup_layout_add(slots, 1, joints * sizeof(sup_mat34));
     at.field_joint = sup_layout_add(slots, 1, fields * sizeof(int32_t));
     at.changed = sup_layout_add(slots, 1, fields);
     at.posed = sup_layout_add(slots, 1, sup_compose_posed_size(&view->compose));
@@ -155,17 +176,6 @@ static sup_affine to_parent_space(const sup_implicit_view *view, const sup_affin
     return local;
 }
 
-/* The inverse of to_parent_space. */
-static sup_affine to_world_space(const sup_implicit_view *view, const sup_affine *joints, sup_affine local, int32_t j)
-{
-    sup_vec3d c = sup_v3_load(view->joint_centre + 3 * (int64_t)j), rotated = sup_affine_vector(local, c);
-    local.m[3] += c.x - rotated.x;
-    local.m[7] += c.y - rotated.y;
-    local.m[11] += c.z - rotated.z;
-    int32_t parent = view->joint_parent[j];
-    return parent >= 0 ? sup_affine_multiply(joints[parent], local) : local;
-}
-
 static double angle_of(sup_quatd q)
 {
     return 2.0 * atan2(sqrt(q.x * q.x + q.y * q.y + q.z * q.z), fabs(q.w));
@@ -176,35 +186,64 @@ static bool same_transform(const sup_affine *previous, const sup_affine *now, in
     return memcmp(&previous[j], &now[j], sizeof now[j]) == 0;
 }
 
-/* Number of sub-frames from `previous` to `now`: the paper's rule times `scale`, with at most `limit` radians each. */
-static int32_t count_subframes(implicit_state *s, const sup_affine *previous, const sup_affine *now, double scale,
-                               double limit)
+/* How the skeleton moved between two poses, relative to parents. */
+typedef struct skeleton_motion {
+    double subframes; /* for the rule of BEND_FRACTION */
+    double rotation;  /* largest rotation of a joint, radians */
+    double largest;   /* largest rotation, stretch or translation, as FULL_MOTION */
+    int32_t cut;      /* number of joints that rotated by more than `cut_angle` */
+} skeleton_motion;
+
+/* Largest change of a relative transform: entries of the linear part, or translation in limb radii. */
+static double largest_change(const sup_affine *a, const sup_affine *b, double size)
 {
-    double count = 1.0, largest = 0.0;
+    double largest = 0.0;
+    for (int i = 0; i < 12; i++)
+        largest = fmax(largest, fabs(b->m[i] - a->m[i]) / (i % 4 == 3 ? LIMB_RADIUS * size : 1.0));
+    return largest;
+}
+
+/* `scale`: of the rule, `limit`: largest rotation in a sub-frame. */
+static skeleton_motion find_motion(const implicit_state *s, const sup_affine *previous, const sup_affine *now,
+                                   double scale, double limit, double cut_angle)
+{
+    skeleton_motion motion = {.subframes = 1.0};
     for (int32_t j = 0; j < s->view.joint_count; j++) {
         sup_quatd a, b;
         double stretch[9];
         int32_t parent = s->view.joint_parent[j];
-        if (parent < 0 || (same_transform(previous, now, j) && same_transform(previous, now, parent)) ||
-            !sup_affine_polar(to_parent_space(&s->view, previous, j), &a, stretch) ||
-            !sup_affine_polar(to_parent_space(&s->view, now, j), &b, stretch))
-            continue;
+        if (parent < 0 || (same_transform(previous, now, j) && same_transform(previous, now, parent))) continue;
+        sup_affine from = to_parent_space(&s->view, previous, j), to = to_parent_space(&s->view, now, j);
+        motion.largest = fmax(motion.largest, largest_change(&from, &to, s->view.size));
+        if (!sup_affine_polar(from, &a, stretch) || !sup_affine_polar(to, &b, stretch)) continue;
         double angle = angle_of(sup_quatd_multiply(sup_quatd_conjugate(a), b));
-        double third = fmin(limit, scale * fmax(FLOOR, fmax(angle_of(a), angle_of(b)) / 3.0));
-        count = fmax(count, ceil(angle / third - 1e-6));
-        largest = fmax(largest, angle);
+        double most = fmin(limit, scale * fmax(FLOOR, BEND_FRACTION * fmax(angle_of(a), angle_of(b))));
+        motion.subframes = fmax(motion.subframes, ceil(angle / most - 1e-6));
+        motion.rotation = fmax(motion.rotation, angle);
+        motion.cut += angle > cut_angle ? 1 : 0;
     }
-    count = fmin(count, MAX_SUBFRAMES);
-    s->rotation = largest / count;
-    return (int32_t)count;
+    motion.subframes = fmin(motion.subframes, MAX_SUBFRAMES);
+    return motion;
 }
 
-static void interpolate_joints(const sup_implicit_view *view, const sup_affine *previous, const sup_affine *now,
-                               double t, sup_affine *interpolated)
+static void interpolate_joints(implicit_state *s, const sup_affine *previous, const sup_affine *now, double t,
+                               sup_affine *interpolated)
 {
-    for (int32_t j = 0; j < view->joint_count; j++) {
-        sup_affine local = sup_affine_between(to_parent_space(view, previous, j), to_parent_space(view, now, j), t);
-        interpolated[j] = to_world_space(view, interpolated, local, j);
+    const sup_affine *ends[2] = {previous, now};
+    sup_mat34 *maps[3] = {at(s, s->at.maps[0]), at(s, s->at.maps[1]), at(s, s->at.maps[2])};
+    for (int i = 0; i < 2; i++)
+        for (int32_t j = 0; j < s->view.joint_count; j++) {
+            sup_affine map = ends[i][j];
+            for (int c = 0; c < 3; c++)
+                map.m[4 * c + 3] -= s->origin[c];
+            maps[i][j] = sup_affine_to_float(map);
+        }
+    sup_timestep_interpolate(s->view.joint_count, s->view.joint_parent, s->view.joint_centre, maps[0], maps[1], t,
+                             maps[2]);
+    for (int32_t j = 0; j < s->view.joint_count; j++) {
+        interpolated[j] = sup_affine_from_float(maps[2][j]);
+        for (int c = 0; c < 3; c++)
+            interpolated[j].m[4 * c + 3] += s->origin[c];
     }
 }
 
@@ -278,8 +317,18 @@ static void mark_muscles(implicit_state *s)
     }
 }
 
+static int32_t iterations_of(const implicit_state *s, const double *values, bool last)
+{
+    int32_t iterations = (int32_t)values[SUP_IMPLICIT_ITERATIONS];
+    if (iterations > 0) return iterations;
+    if (values[SUP_IMPLICIT_SOLVER] != 0.0) return JACOBI_ITERATIONS;
+    if (!last) return EARLY_ITERATIONS;
+    return (int32_t)fmin(MIN_ITERATIONS + ceil(s->rotation / ROTATION_PER_ITERATION), MAX_ITERATIONS);
+}
+
+/* `last`: of the frame. */
 static void step_subframe(implicit_state *s, const sup_step_input *input, const sup_affine *previous,
-                          const sup_affine *now)
+                          const sup_affine *now, bool last)
 {
     const double *v = input->values;
     float *boxes[2] = {at(s, s->at.boxes[0]), at(s, s->at.boxes[1])};
@@ -288,22 +337,18 @@ static void step_subframe(implicit_state *s, const sup_step_input *input, const 
     mark_muscles(s);
     sup_posed_fields posed = posed_fields(s);
     sup_implicit_field field = {&s->view.compose, &posed};
-    bool jacobi = v[SUP_IMPLICIT_SOLVER] != 0.0;
-    int32_t iterations = (int32_t)v[SUP_IMPLICIT_ITERATIONS];
-    sup_track_input track = {
-        .joints = at(s, s->at.track_joints),
-        .field_bounds = {s->view.compose.fields.field_count, at(s, s->at.field_joint), at(s, s->at.changed), boxes[0],
-                         boxes[1]},
-        .field = sup_implicit_sample,
-        .field_user = &field,
-        .solver = jacobi ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
-        .iterations =
-            iterations > 0 ? iterations
-            : jacobi       ? JACOBI_ITERATIONS
-                     : (int32_t)fmin(MIN_ITERATIONS + ceil(s->rotation / ROTATION_PER_ITERATION), FACTOR_ITERATIONS),
-        .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
-        .all = v[SUP_IMPLICIT_TRACKING] == 0.0 || v[SUP_IMPLICIT_ROTATIONS] != 0.0,
-        .shape = v[SUP_IMPLICIT_ROTATIONS] != 0.0};
+    sup_track_input track = {.joints = at(s, s->at.track_joints),
+                             .field_bounds = {s->view.compose.fields.field_count, at(s, s->at.field_joint),
+                                              at(s, s->at.changed), boxes[0], boxes[1]},
+                             .field = sup_implicit_sample,
+                             .field_user = &field,
+                             .solver = v[SUP_IMPLICIT_SOLVER] != 0.0 ? SUP_TRACK_JACOBI : SUP_TRACK_FACTOR,
+                             .iterations = iterations_of(s, v, last),
+                             .activity = (float)s->activity,
+                             .anchor = ANCHOR,
+                             .tolerance = (float)v[SUP_IMPLICIT_TOLERANCE],
+                             .all = v[SUP_IMPLICIT_TRACKING] == 0.0 || v[SUP_IMPLICIT_ROTATIONS] != 0.0,
+                             .shape = v[SUP_IMPLICIT_ROTATIONS] != 0.0};
     sup_track_report report;
     if (v[SUP_IMPLICIT_TRACKING] != 0.0)
         sup_track_step(input->context, &s->view.track, at(s, s->at.track), &track, &report);
@@ -330,17 +375,19 @@ sup_implicit_fit sup_implicit_fit_of(void *state)
 }
 
 /* Steps from the previous (joints[0]) to the current (joints[1]) joints. */
-static void step_subframes(implicit_state *s, const sup_step_input *input, int32_t subframes)
+static void step_subframes(implicit_state *s, const sup_step_input *input, const skeleton_motion *motion)
 {
+    int32_t subframes = (int32_t)motion->subframes;
+    s->rotation = motion->rotation / motion->subframes;
     sup_affine *previous = at(s, s->at.joints[0]), *interpolated = at(s, s->at.joints[2]);
     const sup_affine *now = at(s, s->at.joints[1]);
     size_t bytes = (size_t)s->view.joint_count * sizeof *now;
     for (int32_t i = 1; i < subframes; i++) {
-        interpolate_joints(&s->view, previous, now, 1.0 / (double)(subframes - i + 1), interpolated);
-        step_subframe(s, input, previous, interpolated);
+        interpolate_joints(s, previous, now, 1.0 / (double)(subframes - i + 1), interpolated);
+        step_subframe(s, input, previous, interpolated, false);
         memcpy(previous, interpolated, bytes);
     }
-    step_subframe(s, input, previous, now);
+    step_subframe(s, input, previous, now, true);
     memcpy(previous, now, bytes);
 }
 
@@ -388,8 +435,11 @@ static void restart_from_rest(implicit_state *s, const sup_step_input *input)
         transform[i] = (float)root.m[i];
     sup_track_reset(&s->view.track, at(s, s->at.track), transform);
     pose_fields(s, previous, at(s, s->at.boxes[0]));
-    s->still = 0;
-    step_subframes(s, input, count_subframes(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_ROTATION));
+    s->activity = 1.0;
+    s->fresh = true;
+    skeleton_motion motion =
+        find_motion(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_ROTATION, INFINITY);
+    step_subframes(s, input, &motion);
 }
 
 /* The input of linear blend skinning, with its own parameters. */
@@ -423,7 +473,10 @@ static void advance(implicit_state *s, const sup_step_input *input)
     memset(&s->report, 0, sizeof s->report);
     read_joints(s, input->pose);
     bool tracking = input->values[SUP_IMPLICIT_TRACKING] != 0.0;
-    bool restart = s->lost || teleported(s, previous, now);
+    double seconds = (double)input->dt,
+           cut_angle = fmax(s->fresh ? FIRST_CUT_ANGLE : CUT_ANGLE, (s->fresh ? FIRST_CUT_RATE : CUT_RATE) * seconds);
+    skeleton_motion motion = find_motion(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], INFINITY, cut_angle);
+    bool restart = s->lost || teleported(s, previous, now) || (seconds > 0.0 && motion.cut >= CUT_JOINTS);
     s->lost = is_flat(s, now);
     if (tracking && restart) {
         restart_from_rest(s, input);
@@ -431,17 +484,17 @@ static void advance(implicit_state *s, const sup_step_input *input)
     }
     recentre_origin(s);
     if (!tracking) {
-        step_subframe(s, input, now, now);
+        step_subframe(s, input, now, now, true);
         memcpy(at(s, s->at.joints[0]), now, (size_t)s->view.joint_count * sizeof *now);
         return;
     }
+    if (seconds > 0.0) s->fresh = false;
+    s->activity = fmin(1.0, fmax(motion.largest / FULL_MOTION, s->activity - seconds / SETTLE_TIME));
     if (is_still(s, previous, now)) {
-        if (s->still < STILL_FRAMES) s->still++;
-        if (s->still == STILL_FRAMES) sup_track_stop(&s->view.track, at(s, s->at.track));
+        if (!(s->activity > 0.0)) sup_track_stop(&s->view.track, at(s, s->at.track));
         if (!sup_track_is_moving(&s->view.track, at(s, s->at.track))) return;
-    } else
-        s->still = 0;
-    step_subframes(s, input, count_subframes(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], INFINITY));
+    }
+    step_subframes(s, input, &motion);
 }
 
 static void stage_over(const sup_step_input *input, const char *stage)
@@ -474,7 +527,11 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     bool tracking = input->values[SUP_IMPLICIT_TRACKING] != 0.0;
     float elastic = tracking ? (float)input->values[SUP_IMPLICIT_ELASTIC] : 0.0f;
     int32_t bent = sup_track_arap_smooth(input->context, &s->view.track, at(s, s->at.track), elastic, positions);
-    sup_track_limit_edges(input->context, &s->view.track, at(s, s->at.track), bent, positions);
+    if (tracking)
+        sup_track_limit(input->context, &s->view.track, at(s, s->at.track), mesh->upsample.triangles,
+                        mesh->upsample.coarse_triangle_count, (float)input->values[SUP_IMPLICIT_LOSS], bent, positions);
+    else
+        sup_track_limit_edges(input->context, &s->view.track, at(s, s->at.track), bent, SUP_TRACK_LONGEST, positions);
     if (input->colliders != NULL)
         sup_push_out(
             input->context, &s->view.track, at(s, s->at.track),

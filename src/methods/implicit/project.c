@@ -316,6 +316,14 @@ static int32_t project_cluster(sup_track_work *w, int32_t cluster, int32_t steps
     return evaluations * count;
 }
 
+/* Whether a vertex of the cluster follows a field. */
+static bool has_targets(const sup_track *track, int32_t cluster)
+{
+    for (int32_t vertex = track->cluster_first[cluster]; vertex < track->cluster_first[cluster + 1]; vertex++)
+        if (track->target[vertex].gradient > 0.0f) return true;
+    return false;
+}
+
 typedef struct project_work {
     sup_track_work *work;
     int32_t steps;
@@ -329,7 +337,7 @@ static void project_range(void *work, int32_t begin, int32_t end, int32_t worker
     for (int32_t i = begin; i < end; i++) {
         int32_t cluster = p->work->arrays.list[i];
         double *sums = p->work->arrays.sums + SUP_TRACK_SUMS * (int64_t)cluster;
-        bool far = p->work->arrays.drift[cluster] > p->drift;
+        bool far = p->work->arrays.drift[cluster] > p->drift && has_targets(p->work->track, cluster);
         int32_t first = p->work->track->cluster_first[cluster], end_vertex = p->work->track->cluster_first[cluster + 1];
         sums[0] = far ? (double)project_cluster(p->work, cluster, p->steps) : 0.0;
         sums[1] = sums[0] > (double)(end_vertex - first) ? 1.0 : 0.0; /* more than the first evaluation */

@@ -31,32 +31,42 @@ static const double MAX_KEEP = 0.9;
 /* Stiffness of the anchor at the bone's position, relative to the sum of a vertex's weights; and the same for vertices
  * without a field. */
 static const float ANCHOR = 0.02f, ANCHOR_FREE = 0.05f;
+/* Distance in sizes from the bone's position at which the anchor at the dual quaternion position ends: in deep folds
+ * dual quaternions make flaps. */
+static const float MAX_FLAP = 0.05f;
 /* Distance in edge lengths between a vertex and the mean of its neighbours from which on it is an outlier and moves
  * there directly. */
 static const float OUTLIER = 1.0f;
 /* Maximum displacement in an iteration, in edge lengths. */
 static const float MAX_STEP = 1.0f;
 /* Displacement in edge lengths after which a cluster is evaluated again: sliding leaves a surface only as far as it is
- * curved; and the same in contacts. */
-static const float MAX_DRIFT = 0.05f, MAX_DRIFT_IN_CONTACT = 0.003f;
+ * curved, and the last projection of a sub-frame removes the rest; and the same in contacts, where three times as much
+ * leaves single vertices several edges off the contact surface. */
+static const float MAX_DRIFT = 0.1f, MAX_DRIFT_IN_CONTACT = 0.003f;
 
-/* Stiffness of a vertex's anchor; `position` becomes its skinned position by the bone of its region. It decreases as
- * the joints of the region bend, unless the vertex follows no field, and with the distance to dual quaternion skinning;
- * it is 0 from one edge length on. */
+/* Stiffness of a vertex's anchor at `position`. There are two: one at its skinned position by the bone of its region,
+ * which decreases as the joints of the region bend, unless the vertex follows no field, and with the distance to dual
+ * quaternion skinning, and is 0 from one edge length on; and the input's at its dual quaternion position. */
 static float anchor_of(const sup_track_work *w, int64_t vertex, int32_t joint, float position[3])
 {
     const float *rest = w->track->rest + 4 * vertex, *transform = w->arrays.transform + 12 * vertex,
                 *bone = w->input->joints[joint].transform;
-    float square = 0.0f;
+    const sup_track_target *target = &w->track->target[vertex];
+    float square = 0.0f, away[3];
     for (int r = 0; r < 3; r++) {
         const float *m = bone + 4 * r, *t = transform + 4 * r;
-        float there = t[0] * rest[0] + t[1] * rest[1] + t[2] * rest[2] + t[3];
         position[r] = m[0] * rest[0] + m[1] * rest[1] + m[2] * rest[2] + m[3];
-        square += (there - position[r]) * (there - position[r]);
+        away[r] = t[0] * rest[0] + t[1] * rest[1] + t[2] * rest[2] + t[3] - position[r];
+        square += away[r] * away[r];
     }
-    float hold = 1.0f - sqrtf(square) / w->track->target[vertex].edge;
-    float strength = w->track->target[vertex].gradient > 0.0f ? ANCHOR * w->arrays.straight[joint] : ANCHOR_FREE;
-    return hold > 0.0f ? strength * hold * w->track->sum[vertex] : 0.0f;
+    float strength = target->gradient > 0.0f ? ANCHOR * w->arrays.straight[joint] : ANCHOR_FREE;
+    float hold = strength * w->track->sum[vertex] * sup_track_max(0.0f, 1.0f - sqrtf(square) / target->edge);
+    float skinned = w->input->anchor * (float)SUP_TRACK_AREA * target->edge * target->edge *
+                    sup_track_max(0.0f, 1.0f - sqrtf(square) / MAX_FLAP),
+          sum = hold + skinned;
+    for (int r = 0; r < 3 && sum > 0.0f; r++)
+        position[r] += skinned / sum * away[r];
+    return sum;
 }
 
 void sup_track_compute_rhs(const sup_track *track, const sup_track_arrays *arrays, int32_t cluster)

@@ -44,6 +44,7 @@ static size_t carve_arrays(const sup_track *track, unsigned char *base, sup_trac
     arrays->rhs = carve(&c, 4 * count, sizeof(float));
     arrays->descent = carve(&c, 4 * count, sizeof(float));
     arrays->direction = carve(&c, 4 * count, sizeof(float));
+    arrays->carried = carve(&c, 4 * count, sizeof(float));
     arrays->solve = carve(&c, 4 * (count + (size_t)track->subdomains.slot_count), sizeof(float));
     arrays->sums = carve(&c, clusters * SUP_TRACK_SUMS, sizeof(double));
     arrays->moved = carve(&c, clusters, sizeof(float));
@@ -371,6 +372,20 @@ void sup_track_update_awake(sup_track_work *w, bool sleep)
 
 /* --- A sub-frame --- */
 
+/* Keeps a fraction of the displacement of the listed clusters since their rigid motion. */
+static void damp_range(void *work, int32_t begin, int32_t end, int32_t worker)
+{
+    sup_track_work *w = work;
+    const float activity = w->input->activity;
+    SUP_UNUSED(worker);
+    for (int32_t i = begin; i < end; i++) {
+        int32_t cluster = w->arrays.list[i];
+        for (int64_t k = 4 * (int64_t)w->track->cluster_first[cluster];
+             k < 4 * (int64_t)w->track->cluster_first[cluster + 1]; k++)
+            w->arrays.position[k] = w->arrays.carried[k] + activity * (w->arrays.position[k] - w->arrays.carried[k]);
+    }
+}
+
 void sup_track_step(const sup_context *context, const sup_track *track, void *state, const sup_track_input *input,
                     sup_track_report *report)
 {
@@ -381,6 +396,8 @@ void sup_track_step(const sup_context *context, const sup_track *track, void *st
     sup_track_blend_transforms(&work);
     sup_parallel(context, track->cluster_count, TRANSFORM_GRAIN, transform_range, &work);
     list_clusters(&work, SUP_TRACK_AWAKE);
+    if (input->activity < 1.0f)
+        memcpy(work.arrays.carried, work.arrays.position, 4 * (size_t)track->vertex_count * sizeof(float));
     memset(report, 0, sizeof *report);
     sup_track_fix_outliers(&work);
     sup_track_project(&work, FIRST_STEPS, -1.0f);
@@ -388,6 +405,7 @@ void sup_track_step(const sup_context *context, const sup_track *track, void *st
     report->iterations = sup_track_relax(&work, &report->moved);
     list_clusters(&work, SUP_TRACK_WAS_AWAKE);
     sup_track_project(&work, LAST_STEPS, MAX_UNCHECKED_STEP);
+    if (input->activity < 1.0f) sup_track_run(&work, damp_range);
     for (int32_t i = 0; i < work.awake_count; i++) {
         int32_t cluster = work.arrays.list[i];
         work.arrays.awake[cluster] = work.arrays.moved[cluster] > input->tolerance ? SUP_TRACK_MOVING : 0;

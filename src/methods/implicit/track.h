@@ -132,6 +132,8 @@ typedef struct sup_track_input {
     const void *field_user;
     sup_track_solver solver;
     int32_t iterations; /* maximum number */
+    float activity;     /* fraction of the projection and relaxation that is kept, in [0, 1] */
+    float anchor;       /* stiffness of the anchor at the dual quaternion position, 1/size^2 */
     float tolerance;    /* iterations end when the RMS displacement is smaller, in edge lengths */
     bool all;           /* all clusters are awake */
     bool shape;         /* rotations are fitted to the skin in each iteration instead of blended from the joints */
@@ -173,9 +175,15 @@ bool sup_track_output(const sup_context *context, const sup_track *track, void *
  * sup_track_output. Returns the number of clusters in and near bent skin. */
 int32_t sup_track_arap_smooth(const sup_context *context, const sup_track *track, void *state, float amount,
                               float *output);
-/* Then shortens overstretched edges in those `bent` clusters. */
-void sup_track_limit_edges(const sup_context *context, const sup_track *track, void *state, int32_t bent,
+/* Then shortens edges longer than `longest` times rest in those `bent` clusters. */
+void sup_track_limit_edges(const sup_context *context, const sup_track *track, void *state, int32_t bent, float longest,
                            float *output);
+/* The same with the longest edge of dual quaternion skinning, at most SUP_TRACK_LONGEST; and moves the output towards
+ * that if it encloses less than 1 - `loss` of its volume (track_skinned.c). `triangles` [triangle_count*3] of the
+ * tracked skin. */
+#define SUP_TRACK_LONGEST 2.5f
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const int32_t *triangles,
+                     int32_t triangle_count, float loss, int32_t bent, float *output);
 /* Counts vertices whose value differs from the target by more than 1e-3 and that are not on a contact surface, those on
  * a contact surface, and those without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user,

@@ -5,12 +5,14 @@
  * Deviates: both change the output only, not the tracked positions, and so do not accumulate over frames. */
 #include "methods/implicit/track_work.h"
 
+/* Mean edge length, in sizes, up to which creases are smoothed fully: longer edges carry the shape of a limb, which
+ * the same passes would shrink to a stick. */
+static const float CREASE_EDGE = 0.016f;
 /* Smoothing passes at creases, and passes that spread the smoothing weight. */
 enum { SMOOTH_PASSES = 6, SPREAD_PASSES = 3, GRAIN = 16 };
-/* Maximum edge length relative to rest, scaled by the joints; maximum distance of a vertex from the mean of its
- * neighbours in excess of that at rest, in edge lengths; passes that shorten edges, and rings of clusters that take
- * part around a cluster with an overstretched edge. */
-static const float MAX_STRETCH = 2.5f, MAX_RING_OFFSET = 0.15f;
+/* Maximum distance of a vertex from the mean of its neighbours in excess of that at rest, in edge lengths; passes that
+ * shorten edges, and rings of clusters that take part around a cluster with an overstretched edge. */
+static const float MAX_RING_OFFSET = 0.15f;
 enum { LIMIT_PASSES = 24, LIMIT_RINGS = 2 };
 
 typedef struct output_work {
@@ -21,6 +23,7 @@ typedef struct output_work {
     float *to, *spread;
     uint64_t *marks; /* [cluster_count] 1: the cluster has a crease or an overstretched edge */
     float smooth;    /* smoothing amount */
+    float longest;   /* maximum edge length relative to rest, scaled by the joints */
 } output_work;
 
 /* Spreads the crease weight of a vertex over its neighbours; creases are contacts where the field's slope vanishes. */
@@ -38,7 +41,8 @@ static void smooth_vertex(const output_work *w, int64_t vertex)
 {
     const sup_track *track = w->track;
     const float *p = w->from + 4 * vertex;
-    float mean[3] = {0, 0, 0}, weight = w->crease[vertex];
+    float mean[3] = {0, 0, 0}, fine = CREASE_EDGE / track->target[vertex].edge,
+          weight = w->crease[vertex] * sup_track_min(1.0f, fine * fine);
     int32_t count = track->first[vertex + 1] - track->first[vertex];
     for (int32_t e = track->first[vertex]; e < track->first[vertex + 1]; e++)
         for (int c = 0; c < 3; c++)
@@ -122,7 +126,7 @@ static float square_of(sup_four v)
 static float longest_square(const output_work *w, int64_t vertex)
 {
     const float *m = w->transform + 12 * vertex;
-    return MAX_STRETCH * MAX_STRETCH / 3.0f *
+    return w->longest * w->longest / 3.0f *
            (square_of(sup_four_load(m)) + square_of(sup_four_load(m + 4)) + square_of(sup_four_load(m + 8)));
 }
 
@@ -187,14 +191,16 @@ static void limit_range(void *work, int32_t begin, int32_t end, int32_t worker)
             limit_vertex(w, vertex, w->to + 4 * vertex);
 }
 
-void sup_track_limit_edges(const sup_context *context, const sup_track *track, void *state, int32_t bent, float *output)
+void sup_track_limit_edges(const sup_context *context, const sup_track *track, void *state, int32_t bent, float longest,
+                           float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
     output_work work = {.track = track,
                         .list = arrays.list,
                         .transform = arrays.transform,
                         .from = output,
-                        .marks = arrays.subdomain_bits};
+                        .marks = arrays.subdomain_bits,
+                        .longest = longest};
     memset(arrays.subdomain_bits, 0, (size_t)track->cluster_count * sizeof *arrays.subdomain_bits);
     sup_parallel(context, bent, GRAIN, find_stretched_range, &work);
     int32_t around, clusters = sup_track_list_rings(track, &arrays, LIMIT_RINGS, &around);

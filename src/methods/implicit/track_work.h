@@ -26,6 +26,7 @@ typedef struct sup_track_arrays {
     float *rhs;            /* [vertex_count*4] right-hand side b of the rotated rest edges; stiffness of the anchor */
     float *descent;        /* [vertex_count*4] descent direction of the energy in the tangent plane */
     float *direction;      /* [vertex_count*4] search direction, 0 for sleeping vertices; first: repair displacement */
+    float *carried;        /* [vertex_count*4] `position` after the rigid motion, if the activity is below 1 */
     float *solve;          /* [(vertex_count + slot_count)*4] elimination order */
     double *sums;          /* [cluster_count*SUP_TRACK_SUMS] */
     float *moved;          /* [cluster_count] largest displacement in the last iteration, in edge lengths */
