@@ -99,6 +99,19 @@ SUP_SHARED float sup_contact_pressure(float height, float prism_depth, float tis
     return fminf(1.0f, fmaxf(SUP_CONTACT_MIN_PRESSURE, 2.0f + 2.0f * height / tissue));
 }
 
+/* Fraction of the force that a vertex has lost because of chatter, after this timestep. `ended`: its pair ended. */
+SUP_SHARED float sup_contact_chatter(float last, bool ended)
+{
+    float left = last * (1.0f - SUP_CONTACT_CHATTER_DECAY);
+    return ended ? 1.0f - (1.0f - left) * (1.0f - SUP_CONTACT_CHATTER_GAIN) : left;
+}
+
+/* Fraction of the force that is left. */
+SUP_SHARED float sup_contact_steadiness(float chatter)
+{
+    return fmaxf(SUP_CONTACT_MIN_PRESSURE, 1.0f - chatter);
+}
+
 /* Damping, of the contact's stiffness: all of it where the contact pushes, none where it ends. */
 SUP_SHARED float sup_contact_damping(float height, float touch_height, float release_height)
 {

@@ -48,6 +48,10 @@
 #define SUP_CONTACT_SEPARATION 0.1f     /* gaps: segments whose skin pushes by no more are separated */
 enum { SUP_CONTACT_WALK_STEPS = 8 };    /* triangles that a pair crosses in a timestep at most */
 
+/* --- Chatter: pairs that end and begin again and again, because no position satisfies them --- */
+#define SUP_CONTACT_CHATTER_GAIN 0.7f   /* of the rest of its force that a vertex loses when its pair ends, */
+#define SUP_CONTACT_CHATTER_DECAY 0.01f /* and of the loss that it regains in every timestep */
+
 /* --- How a pair pushes --- */
 #define SUP_CONTACT_TOUCH_GAP 0.85f /* gaps: height at which skin touches; */
 /* the same between adjacent skin: in a fold, a wider gap would press in the tissue. */

@@ -44,6 +44,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.tet_cluster_box = carve(base, &size, (size_t)detect->tet_cluster_count, sizeof *a.tet_cluster_box);
     a.nearest = carve(base, &size, n, sizeof *a.nearest);
     a.pair = carve(base, &size, n, sizeof *a.pair);
+    a.chatter = carve(base, &size, n, sizeof *a.chatter);
     a.near = carve(base, &size, n, sizeof *a.near);
     a.separated = carve(base, &size, (size_t)detect->segment_count, sizeof *a.separated);
     a.contact_count = carve(base, &size, n / GRAIN_PAIRS + 1, sizeof *a.contact_count);
@@ -62,6 +63,7 @@ void sup_detect_reset(const sup_detect *detect, void *state)
     if (a.pair == NULL || a.separated == NULL) return;
     for (int32_t v = 0; v < detect->vertex_count; v++) {
         a.pair[v] = -1;
+        a.chatter[v] = 0.0f;
         a.near[v] = 0;
     }
     memset(a.separated, 0, (size_t)detect->segment_count);
@@ -674,7 +676,8 @@ static sup_contact make_contact(const detect_work *work, int32_t v, int32_t tria
         .friction = work->input->friction,
         .limit = SUP_CONTACT_FORCE_LIMIT * gap,
         .damping = sup_contact_damping(query->height, touch, release_height(work, v, triangle, query)),
-        .press = sup_contact_pressure(query->height, prism_depth(work, triangle), tissue_depth(work, v))};
+        .press = sup_contact_pressure(query->height, prism_depth(work, triangle), tissue_depth(work, v)) *
+                 sup_contact_steadiness(work->a.chatter[v])};
     for (int32_t k = 0; k < 3; k++) {
         contact.corner[k] = corner[k];
         contact.weight[k] = query->weight[k];
@@ -690,11 +693,10 @@ static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         contact_query query;
         int32_t triangle = update_pair(work, v, &query);
-        if (triangle < 0 || is_released(work, v, triangle)) {
-            work->a.pair[v] = -1;
-            continue;
-        }
-        work->a.pair[v] = triangle;
+        bool paired = triangle >= 0 && !is_released(work, v, triangle);
+        work->a.chatter[v] = sup_contact_chatter(work->a.chatter[v], !paired && work->a.pair[v] >= 0);
+        work->a.pair[v] = paired ? triangle : -1;
+        if (!paired) continue;
         work->contacts[begin + count++] = make_contact(work, v, triangle, &query);
         mark_near(work, v, triangle);
     }

@@ -276,8 +276,8 @@ static int launch_anchors(const sup_gpu_anchors *anchors, const sup_gpu_joints *
 
 static int launch_contact(sup_crowd *crowd, void *stream)
 {
-    int code = sup_gpu_extrapolate(&crowd->system, &crowd->state, &crowd->body, crowd->joints.pose, stream);
-    if (code == 0 && crowd->graph_detects)
+    int code = 0;
+    if (crowd->graph_detects)
         code = sup_gpu_detect_step(&crowd->detect, &crowd->system, &crowd->state, &crowd->body, stream);
     if (code == 0 && crowd->colliders.count > 0)
         code = sup_gpu_collide(&crowd->colliders.device, &crowd->system, &crowd->state, &crowd->body,
@@ -301,6 +301,7 @@ static int launch_step(sup_crowd *crowd, void *stream)
     if (code == 0 && follows_clips(crowd))
         code = sup_gpu_follow(&crowd->colliders.device, &crowd->motion, &crowd->joints, &crowd->state, false, stream);
     if (code == 0) code = launch_anchors(&crowd->anchors, &crowd->joints, &crowd->state, stream);
+    if (code == 0) code = sup_gpu_extrapolate(&crowd->system, &crowd->state, &crowd->body, pose, stream);
     if (code == 0) code = sup_gpu_prepare(&crowd->system, &crowd->state, &crowd->body, pose, stream);
     if (code == 0 && crowd->graph_solves > 0) code = launch_contact(crowd, stream);
     if (code == 0)
@@ -426,7 +427,7 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
                                 &st.iterate[2], &st.prediction,   &st.prediction_error, &st.inertial,
                                 &st.limit_push, &st.rest_damping, &st.gradient,         &st.residual,
                                 &st.search,     &st.image,        &st.product};
-    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.blended, &st.extrapolated};
+    sup_gpu_four **skins[] = {&st.skin[0], &st.skin[1], &st.window, &st.extrapolated};
     st.count = end - begin;
     st.commands = crowd->settle_commands + n;
     st.progress += n;
@@ -454,6 +455,7 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     st.pair += rows;
     st.force += rows;
     if (st.touched != NULL) st.touched += skin;
+    st.chatter += skin;
     st.near += skin;
     st.node_contact_first += vector + n;
     st.node_contact += 4 * rows;

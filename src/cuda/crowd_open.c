@@ -408,6 +408,7 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     size_t four = sizeof(sup_gpu_four);
     st->contacts = up(u, NULL, contacts, sizeof(sup_gpu_contact));
     st->pair = up(u, NULL, contacts, sizeof(int32_t));
+    st->chatter = up(u, NULL, n * s->skin_count, sizeof(float));
     st->near = up(u, NULL, n * s->skin_count, 1);
     st->node_contact_first = up(u, NULL, vector + n, sizeof(int32_t));
     st->node_contact = up(u, NULL, 4 * contacts, sizeof(int32_t));
@@ -466,7 +467,7 @@ static sup_result open_state(sup_crowd *crowd, sup_error *error)
     st->anchor_acceleration = up(&u, NULL, n * s->anchor_count, four);
     st->foot_points = up(&u, NULL, vector + n * s->anchor_count, four);
     st->region_slot_volume = up(&u, NULL, n * s->region_slot_count, sizeof(double));
-    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->blended, &st->extrapolated};
+    sup_gpu_four **skins[] = {&st->skin[0], &st->skin[1], &st->window, &st->extrapolated};
     for (int32_t i = 0; i < SUP_COUNT(skins); i++)
         *skins[i] = up(&u, NULL, skin, four);
     st->rest_damping = up(&u, NULL, vector, four);

@@ -178,7 +178,8 @@ static __device__ sup_gpu_contact make_contact(const sup_gpu_system &s, const su
     sup_gpu_contact contact = {};
     float4 normal = push_normal(w, v, triangle, query), off = w.skin[v];
     float gap = gap_at(w, v, triangle, query), touch = touch_height(w, v, triangle, query);
-    const float pressure = sup_contact_pressure(query.height, prism_depth(w, triangle), tissue_depth(w, v));
+    const float pressure = sup_contact_pressure(query.height, prism_depth(w, triangle), tissue_depth(w, v)) *
+                           sup_contact_steadiness(st.chatter[(size_t)character * s.skin_count + v]);
     contact.node[0] = s.node[v];
     contact.weight[0] = 1.0f;
     for (int k = 0; k < 3; k++) {
@@ -216,12 +217,20 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
 {
     const size_t at = (size_t)character * s.contact_count + v;
     const int previous = v < s.skin_count ? st.pair[at] : -1;
-    if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
+    if (v >= s.skin_count) return false;
+    float &chatter = st.chatter[(size_t)character * s.skin_count + v];
+    if (previous < 0 && w.nearest[v] == NO_PAIR) {
+        if (threadIdx.x % LANES == 0) chatter = sup_contact_chatter(chatter, false);
+        return false;
+    }
     contact_query query;
     const int triangle =
         update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(st.progress[character].rest_steps), query);
     const bool first = threadIdx.x % LANES == 0;
-    if (first) st.pair[at] = triangle;
+    if (first) {
+        st.pair[at] = triangle;
+        chatter = sup_contact_chatter(chatter, triangle < 0 && previous >= 0);
+    }
     if (!first || triangle < 0) return false;
     st.contacts[at] = make_contact(s, st, w, character, v, triangle, query);
     mark_near(w, v, triangle);

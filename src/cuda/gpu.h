@@ -185,7 +185,6 @@ typedef struct sup_gpu_state {
     int32_t sum_stride;                /* partial sums: of subdomains, then of the blocks of schur.cu */
     sup_gpu_four *skin[2];             /* [count*skin_count] simulated skin now and previously, as x */
     sup_gpu_four *window;              /* [count*skin_count] at the start of a window of steps */
-    sup_gpu_four *blended;             /* [count*skin_count] by linear blending, at the last step */
     sup_gpu_four *extrapolated;        /* [count*skin_count] the skin, extrapolated to the current joints */
     sup_gpu_four *
         rest_damping; /* [count*unknown_count] last displacement of a vertex, and the fraction of it that was applied */
@@ -196,6 +195,7 @@ typedef struct sup_gpu_state {
     /* Contacts. */
     sup_gpu_contact *contacts;   /* [count*contact_count] */
     int32_t *pair;               /* [count*contact_count] triangle or collider of a contact, -1 for none */
+    float *chatter;              /* [count*skin_count] sup_contact_chatter */
     unsigned char *near;         /* [count*skin_count] 1: other skin was near at the last query (detect.h) */
     int32_t *node_contact_first; /* [count*(unknown_count+1)] contacts of a node: */
     int32_t *node_contact; /* [count*4*contact_count] 4 * contact + 0 for its vertex, 1 to 3 for a corner, ascending */

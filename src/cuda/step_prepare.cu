@@ -22,7 +22,8 @@ static __device__ float largest(float4 a)
 
 /* --- Before a step --- */
 
-/* Foot points, velocity limits, and skin vertices that are anchors (listed before the bases). */
+/* Foot points, velocity limits, and skin vertices that are anchors (listed before the bases). After
+ * sup_gpu_extrapolate to the end of the step. */
 __global__ void __launch_bounds__(THREADS)
     prepare_kernel(const __grid_constant__ sup_gpu_system s, const __grid_constant__ sup_gpu_state st,
                    const __grid_constant__ sup_gpu_body body, const float *all_joints)
@@ -49,13 +50,13 @@ __global__ void __launch_bounds__(THREADS)
     }
     const float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
     if (!(length > 0.0f)) return;
-    const float4 blended = blend_vertex(body, joints, v);
-    float relative[3];
-    const float cut = sup_velocity_limit(&st.skin[p.phase & 1][skin].x, &st.skin[1 - (p.phase & 1)][skin].x, &blended.x,
-                                         &st.blended[skin].x, 1.0f - p.damping, length, relative);
-    st.blended[skin] = blended;
-    st.limit_push[(size_t)character * s.unknown_count + node] =
-        make_float4(cut * relative[0], cut * relative[1], cut * relative[2], 0.0f);
+    const float4 now = st.skin[p.phase & 1][skin], previous = st.skin[1 - (p.phase & 1)][skin],
+                 moved = st.extrapolated[skin],
+                 moved_previous =
+                     blend(body, st.joint_motion + (size_t)character * body.joint_count * 12, v, previous);
+    float change[3];
+    sup_velocity_limit(&now.x, &previous.x, &moved.x, &moved_previous.x, 1.0f - p.damping, length, change);
+    st.limit_push[(size_t)character * s.unknown_count + node] = make_float4(change[0], change[1], change[2], 0.0f);
 }
 
 /* --- After a step --- */
@@ -273,11 +274,11 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
     if (v >= s.skin_count) return;
     float4 blended = blend_vertex(body, joints + (size_t)character * body.joint_count * 12, v);
     size_t skin = (size_t)character * s.skin_count + v;
-    st.blended[skin] = blended;
     for (int r = v; r < s.contact_count; r += s.skin_count)
         st.pair[(size_t)character * s.contact_count + r] = -1;
     if (st.touched != NULL) st.touched[skin] = -1;
     st.near[skin] = 0;
+    st.chatter[skin] = 0.0f;
     if (s.node[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.node[v]] = blended;
 }
 

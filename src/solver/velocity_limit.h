@@ -1,26 +1,32 @@
-/* velocity_limit.h (internal) - limit of the velocity of a skin vertex relative to its bones, one source for the CPU
- * and the GPU.
+/* velocity_limit.h (internal) - momentum of a skin vertex relative to its bones, and its limit, one source for the CPU and
+ * the GPU.
  *
- * Momentum predicts x + mu (x - x_previous) with mu of [komaritzan2022] eq. 2.14; linear blending moves the vertex by c
- * in the same step. The difference mu (x - x_previous) - c is cut to a length. Motion with the bones, and every swing
- * that is not violent, is unchanged. */
+ * Momentum predicts x + mu (x - x_previous) with mu of [komaritzan2022] eq. 2.14. Two things are different here:
+ * - The velocity is carried in the frame of the bones: with M the blended motion of the bones in this step and L its
+ *   linear part, the prediction is x + mu L (x - x_previous). A body or a limb that turns at a constant rate then adds no
+ *   force (a centrifugal force would pull tissue off a spinning body); bones that start, stop or fall do.
+ * - The motion relative to the bones, r = mu L (x - x_previous) - (M x - x), is cut to a length: momentum must not pull
+ *   tissue off its bones. */
 #ifndef SUP_SOLVER_VELOCITY_LIMIT_H
 #define SUP_SOLVER_VELOCITY_LIMIT_H
 
 #include "base/shared.h"
 
-/* Writes mu (x - x_previous) - c to relative[3] and returns the factor, 0 or negative, whose product with it corrects
- * the prediction. `blended`: by linear blending, now and in the last step; `momentum`: mu; `length`: the limit per
- * step. */
-SUP_SHARED float sup_velocity_limit(const float now[3], const float previous[3], const float blended[3],
-                                    const float previous_blended[3], float momentum, float length, float relative[3])
+#include <math.h>
+
+/* Change of the prediction x + mu (x - x_previous), into change[3]. `moved`, `moved_previous`: M x and M x_previous;
+ * `momentum`: mu; `length`: the limit per step. */
+SUP_SHARED void sup_velocity_limit(const float now[3], const float previous[3], const float moved[3],
+                                   const float moved_previous[3], float momentum, float length, float change[3])
 {
-    float square = 0.0f;
+    float relative[3], square = 0.0f;
     for (int k = 0; k < 3; k++) {
-        relative[k] = momentum * (now[k] - previous[k]) - (blended[k] - previous_blended[k]);
+        relative[k] = momentum * (moved[k] - moved_previous[k]) - (moved[k] - now[k]);
         square += relative[k] * relative[k];
     }
-    return square > length * length ? length / sqrtf(square) - 1.0f : 0.0f;
+    float scale = square > length * length ? length / sqrtf(square) : 1.0f;
+    for (int k = 0; k < 3; k++)
+        change[k] = (moved[k] - now[k]) + scale * relative[k] - momentum * (now[k] - previous[k]);
 }
 
 #endif

@@ -83,7 +83,6 @@ void sup_projective_next_skin(sup_projective_state *s, const sup_mat34 *joints)
 
 typedef struct velocity_limit_work {
     sup_projective_state *state;
-    const sup_mat34 *joints;
     float momentum; /* mu of [komaritzan2022] eq. 2.14 */
 } velocity_limit_work;
 
@@ -92,26 +91,24 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
     const velocity_limit_work *w = work;
     sup_projective_state *s = w->state;
     const sup_projective_view *view = &s->view;
-    const float *now = at(s, s->at.skin[0]), *previous = at(s, s->at.skin[1]);
-    float *previous_blended = at(s, s->at.blended), *force = at(s, s->at.force);
+    const float *now = at(s, s->at.skin[0]), *previous = at(s, s->at.skin[1]), *moved = at(s, s->at.extrapolated);
+    const sup_mat34 *motion = at(s, s->at.joints[4]);
+    float *force = at(s, s->at.force);
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         size_t v = (size_t)view->velocity_limit_vertex[i];
-        float blended[3], relative[3], *last = previous_blended + 3 * (size_t)i;
-        sup_projective_blend_vertex(view, w->joints, view->velocity_limit_vertex[i], blended);
-        float factor = sup_velocity_limit(now + 4 * v, previous + 4 * v, blended, last, w->momentum,
-                                          view->velocity_limit_length[i], relative);
-        memcpy(last, blended, sizeof blended);
-        float cut = factor * view->system.mass[view->system.node[v]];
+        float moved_previous[3], mass = view->system.mass[view->system.node[v]];
+        sup_projective_blend_point(view, motion, view->velocity_limit_vertex[i], previous + 4 * v, moved_previous);
+        sup_velocity_limit(now + 4 * v, previous + 4 * v, moved + 4 * v, moved_previous, w->momentum,
+                           view->velocity_limit_length[i], force + 3 * v);
         for (int k = 0; k < 3; k++)
-            force[3 * v + (size_t)k] = cut * relative[k];
+            force[3 * v + (size_t)k] *= mass;
     }
 }
 
-const float *sup_projective_limit_velocity(sup_projective_state *s, const sup_context *context, const sup_mat34 *joints,
-                                           float damping)
+const float *sup_projective_limit_velocity(sup_projective_state *s, const sup_context *context, float damping)
 {
-    velocity_limit_work work = {s, joints, 1.0f - damping};
+    velocity_limit_work work = {s, 1.0f - damping};
     if (s->view.velocity_limit_count == 0) return NULL;
     sup_parallel(context, s->view.velocity_limit_count, BLEND_GRAIN, limit_some, &work);
     return at(s, s->at.force);
@@ -138,15 +135,15 @@ void sup_projective_extrapolate(sup_projective_state *s, const sup_context *cont
     const sup_mat34 *stepped = at(s, s->at.joints[2]);
     sup_mat34 *motion = at(s, s->at.joints[4]);
     size_t count = (size_t)s->view.joint_count;
-    if (memcmp(joints, stepped, count * sizeof *joints) == 0) {
-        memcpy(at(s, s->at.extrapolated), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
-        return;
-    }
+    bool moves = memcmp(joints, stepped, count * sizeof *joints) != 0;
     for (size_t j = 0; j < count; j++) {
         sup_affine inverse;
         motion[j] = sup_mat34_identity();
-        if (sup_affine_inverse(sup_affine_from_float(stepped[j]), &inverse))
+        if (moves && sup_affine_inverse(sup_affine_from_float(stepped[j]), &inverse))
             motion[j] = sup_affine_to_float(sup_affine_multiply(sup_affine_from_float(joints[j]), inverse));
     }
-    sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, extrapolate_some, &(extrapolation){s, motion});
+    if (moves)
+        sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, extrapolate_some, &(extrapolation){s, motion});
+    else
+        memcpy(at(s, s->at.extrapolated), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
 }

@@ -35,7 +35,7 @@ void sup_projective_follow_root(sup_projective_state *s, const sup_pose *pose)
 {
     float shift[3];
     if (!sup_projective_choose_origin(s, pose, shift)) return;
-    float *skin = at(s, s->at.skin[0]), *previous_skin = at(s, s->at.skin[1]), *blended = at(s, s->at.blended);
+    float *skin = at(s, s->at.skin[0]), *previous_skin = at(s, s->at.skin[1]);
     sup_mat34 *previous = at(s, s->at.joints[0]), *stepped = at(s, s->at.joints[2]);
     sup_solver_shift(&s->view.system, at(s, s->at.solver), shift);
     for (int k = 0; k < 3; k++) {
@@ -43,8 +43,6 @@ void sup_projective_follow_root(sup_projective_state *s, const sup_pose *pose)
             skin[4 * (size_t)v + (size_t)k] += shift[k];
             previous_skin[4 * (size_t)v + (size_t)k] += shift[k];
         }
-        for (int32_t i = 0; i < s->view.velocity_limit_count; i++)
-            blended[3 * (size_t)i + (size_t)k] += shift[k];
         for (int32_t j = 0; j < s->view.joint_count; j++) {
             previous[j].m[4 * k + 3] += shift[k];
             stepped[j].m[4 * k + 3] += shift[k];

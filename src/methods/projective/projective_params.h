@@ -49,7 +49,9 @@ static const char *const sup_up_choices[] = {"y", "z", "x", NULL};
     [SUP_PROJECTIVE_FAST] = {"fast", "", SUP_PARAM_BOOL, 0, 1, 0, NULL, true, \
                         "One rotation per prism instead of one per tetrahedron: slightly faster, less accurate."}, \
     [SUP_PROJECTIVE_UNTANGLE] = {"untangle", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, \
-                                "Remove remaining self-intersections of the render mesh; needs contact."}
+                                "Remove remaining self-intersections of the render mesh; needs contact."}, \
+    [SUP_PROJECTIVE_LIMITS] = {"limits", "", SUP_PARAM_BOOL, 0, 1, 1, NULL, true, \
+                               "Blend skin towards linear blending where edges or triangles are more distorted."}
 /* clang-format on */
 
 #endif

@@ -26,7 +26,6 @@ static sup_result find_offsets(const sup_projective_view *view, const sup_model 
         at->skin[i] = sup_layout_add(layout, skin, four);
     at->extrapolated = sup_layout_add(layout, skin, four);
     at->window = sup_layout_add(layout, skin, four);
-    at->blended = sup_layout_add(layout, (size_t)view->velocity_limit_count, three);
     at->force = sup_layout_add(layout, skin, three);
     for (int i = 0; i < SUP_COUNT(at->rigid); i++)
         at->rigid[i] = sup_layout_add(layout, skin, sizeof(float));
@@ -43,6 +42,7 @@ static sup_result find_offsets(const sup_projective_view *view, const sup_model 
     at->segment_ends = sup_layout_add(layout, (size_t)view->anchors.segment_count, 2 * three);
     layout->saved_size = layout->size; /* scratch from here on; that of linear blending depends on the thread count */
     at->linear = sup_layout_add(layout, 1, linear.size);
+    at->limits = sup_layout_add(layout, 1, sup_shape_limits_scratch(&view->limits));
     at->untangle = sup_layout_add(layout, 1, sup_untangle_scratch(&view->untangle));
     at->pinned = sup_layout_add(layout, skin, 1);
     at->joint_scale = sup_layout_add(layout, (size_t)view->joint_count, sizeof(float));

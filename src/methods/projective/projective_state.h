@@ -14,11 +14,10 @@ typedef struct sup_projective_offsets {
     size_t skin[2];      /* float4 [skin_count]: last step, the one before */
     size_t extrapolated; /* float4 [skin_count] the skin of the last step, moved by the joints to the current pose */
     size_t window;       /* float4 [skin_count] at the start of a window of rest_damping_kernel.h */
-    size_t blended;      /* float3 [velocity_limit_count] by linear blending, at the last step */
     size_t force;        /* float3 [skin_count] of the velocity limits */
     size_t rigid[2];     /* int32 and float [skin_count]: rigid_vertex and rigid_weight of the view */
     size_t upsample, anchors, anchor_state, solver, detect, touch, touches, contacts, rest_damping, offset,
-        segment_ends, linear, untangle, pinned, max_change, joint_scale;
+        segment_ends, linear, untangle, pinned, max_change, joint_scale, limits;
 } sup_projective_offsets;
 
 typedef struct sup_projective_state {
@@ -62,11 +61,12 @@ void sup_projective_evaluate_anchors(sup_projective_state *s, const sup_context 
 void sup_projective_read_skin(sup_projective_state *s, const sup_mat34 *joints);
 /* The same after skin[0] became skin[1]. */
 void sup_projective_next_skin(sup_projective_state *s, const sup_mat34 *joints);
-/* The skin of the last step, moved by the joints from their position in it to `joints`, into `extrapolated`. */
+/* The skin of the last step, moved by the joints from their position in it to `joints`, into `extrapolated`; the motions
+ * of the joints, into joints[4]. */
 void sup_projective_extrapolate(sup_projective_state *s, const sup_context *context, const sup_mat34 *joints);
-/* Forces that limit the velocity of the skin relative to its bones [skin_count*3], NULL for none (velocity_limit.h). */
-const float *sup_projective_limit_velocity(sup_projective_state *s, const sup_context *context, const sup_mat34 *joints,
-                                           float damping);
+/* Forces that limit the velocity of the skin relative to its bones [skin_count*3], NULL for none (velocity_limit.h).
+ * After sup_projective_extrapolate to the end of the step. */
+const float *sup_projective_limit_velocity(sup_projective_state *s, const sup_context *context, float damping);
 
 /* projective_origin.c: floats are coarse far from the origin of the world. The simulation then has an origin near the
  * skeleton's root, and only the render mesh is moved back. */

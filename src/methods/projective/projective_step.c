@@ -90,9 +90,6 @@ static sup_result put_at_rest(sup_projective_state *s, const sup_step_input *inp
     sup_projective_evaluate_anchors(s, context, now);
     for (int32_t v = 0; v < s->view.system.skin_count; v++)
         sup_projective_blend_vertex(&s->view, now, v, start + 3 * (size_t)v);
-    for (int32_t i = 0; i < s->view.velocity_limit_count; i++)
-        sup_projective_blend_vertex(&s->view, now, s->view.velocity_limit_vertex[i],
-                                    (float *)at(s, s->at.blended) + 3 * (size_t)i);
     sup_detect_reset(&s->view.detect, at(s, s->at.detect));
     sup_point_contact_reset(s->view.system.skin_count, at(s, s->at.touch));
     sup_result result = sup_solver_reset(context, &s->view.system, at(s, s->at.solver),
@@ -207,13 +204,12 @@ static int32_t touch_colliders(sup_projective_state *s, const sup_step_input *in
     return rows_found;
 }
 
-/* Contacts of the skin with itself and with colliders, detected at the pose and the collider transforms of the end of
- * the step: the skin is extrapolated to it first. */
+/* Contacts of the extrapolated skin with itself and with colliders, at the pose and the collider transforms of the end of
+ * the step. */
 static int32_t find_contacts(sup_projective_state *s, const sup_step_input *input, double t0, double t1)
 {
     bool touches_itself = input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
     if (!touches_itself && input->colliders == NULL) return 0;
-    sup_projective_extrapolate(s, input->context, at(s, s->at.joints[3]));
     int32_t count = touches_itself ? detect_contacts(s, input) : 0;
     if (input->colliders == NULL) return count;
     return count + touch_colliders(s, input, t0, t1, (sup_contact *)at(s, s->at.contacts) + count);
@@ -261,7 +257,8 @@ static sup_result simulate(sup_projective_state *s, const sup_step_input *input,
     end_stage(input, "anchors");
     float damping =
         sup_rest_momentum_damping(s->rest_steps, s->active_contacts > 0, (float)input->values[SUP_PROJECTIVE_DAMPING]);
-    const float *force = sup_projective_limit_velocity(s, input->context, joints, damping);
+    sup_projective_extrapolate(s, input->context, joints);
+    const float *force = sup_projective_limit_velocity(s, input->context, damping);
     end_stage(input, "velocity limits");
     int32_t contact_count = find_contacts(s, input, t0, t1);
     end_stage(input, "contacts");
@@ -382,6 +379,20 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
     sup_untangle(input->context, &view->untangle, &def, at(s, s->at.untangle), out);
 }
 
+typedef struct linear_reference {
+    sup_projective_state *state;
+    const sup_step_input *input;
+} linear_reference;
+
+/* Linear blending of the render mesh, for the shape limits. */
+static sup_result blend_reference(void *user, float *positions)
+{
+    const linear_reference *r = user;
+    sup_step_input linear = linear_input(r->input);
+    sup_skin_out out = {.positions = positions, .position_stride = 3 * sizeof *positions};
+    return sup_method_linear.step(&linear, at(r->state, r->state->at.linear), &out);
+}
+
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
 {
     sup_projective_state *s = state;
@@ -405,5 +416,9 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     s->untangled = untangles;
     if (result == SUP_OK) sup_projective_move_to_world(s, out);
     end_stage(input, "untangle");
+    if (result == SUP_OK && input->values[SUP_PROJECTIVE_LIMITS] != 0.0)
+        result = sup_shape_limits_apply(input->context, &s->view.limits, blend_reference,
+                                        &(linear_reference){s, input}, at(s, s->at.limits), out);
+    end_stage(input, "limits");
     return result;
 }
