@@ -21,11 +21,14 @@ enum {
     LAYER_DISTANCE = 6, /* edges along the skin from which on two positions are on different layers */
     FULL_RINGS = 2,     /* simulated edges around a rest contact with the full weight: upsampling reaches that far; */
     BLEND_RINGS = 4,    /* and where the blend ends */
-    BEYOND = BLEND_RINGS + 1
+    BEYOND = BLEND_RINGS + 1,
+    SEAM_FULL_RINGS = 1, /* the same around seams */
+    SEAM_BLEND_RINGS = 3
 };
 
-/* Flags: rest contact with skin that moves alike; and those of rest_contact.h. */
-enum { SAME_MOTION = 4, OTHER_MOTION = SUP_REST_CONTACT_OTHER_MOTION, COMPONENTS = SUP_REST_CONTACT_COMPONENTS };
+/* Flags: rest contact with skin that moves alike; a seam, where components cross each other; and those of
+ * rest_contact.h. */
+enum { SAME_MOTION = 4, SEAM = 8, OTHER_MOTION = SUP_REST_CONTACT_OTHER_MOTION, COMPONENTS = SUP_REST_CONTACT_COMPONENTS };
 
 typedef struct layer_search {
     const sup_rig *rig;
@@ -142,6 +145,35 @@ static void find_layers(layer_search *c, const sup_bvh *tree)
     }
 }
 
+/* A ray along an edge hits another component than that of the current vertex. */
+static bool is_other_component(void *user, const sup_bvh_hit *hit)
+{
+    layer_search *c = user;
+    const int32_t *t = c->surface->middle_triangles + 3 * (size_t)hit->triangle;
+    if (component_of(c, t[0]) == component_of(c, c->vertex)) return false;
+    for (int32_t k = 0; k < 3; k++)
+        c->contact[t[k]] |= SEAM;
+    return true;
+}
+
+/* Marks the edges and triangles of different components that cross in the bind pose: an arm that ends inside a trunk.
+ * Simulated separately, the two would cross elsewhere. */
+static void find_seams(layer_search *c, const sup_bvh *tree)
+{
+    const sup_simulated_surface *s = c->surface;
+    for (int32_t v = 0; v < s->middle_count; v++)
+        for (int32_t e = c->first[v]; e < c->first[v + 1]; e++) {
+            if (c->neighbours[e] < v) continue;
+            c->vertex = v;
+            sup_vec3d from = sup_v3_load(s->middle_positions + 3 * (size_t)v),
+                      to = sup_v3_load(s->middle_positions + 3 * (size_t)c->neighbours[e]);
+            sup_bvh_ray ray = {from, sup_v3_sub(to, from), 0.0, 1.0, is_other_component, c};
+            if (!sup_bvh_ray_any(tree, &ray)) continue;
+            c->contact[v] |= SEAM;
+            c->contact[c->neighbours[e]] |= SEAM;
+        }
+}
+
 /* Components that follow the skin and, as a whole, one joint, such as eyes and teeth: joint[component_count], -1 for
  * all others. */
 static void find_rigid_components(const sup_rig *rig, const sup_simulated_surface *s, int32_t *joint)
@@ -249,13 +281,14 @@ static void map_to_coarse(const layer_search *c, int32_t *distance, int32_t *fro
     for (int32_t v = 0; v < s->middle_count; v++) {
         if (distance[v] == INT32_MAX) continue;
         if (c->contact[v] & SAME_MOTION) contact[from[v]] = rig_vertex(c->rig, s, s->middle_fine[v]);
-        flags[from[v]] |= c->contact[v] & (OTHER_MOTION | COMPONENTS);
+        flags[from[v]] |= c->contact[v] & (OTHER_MOTION | COMPONENTS | SEAM);
     }
 }
 
 /* Weights from simulated vertices at rest contacts outwards. */
 static sup_result spread_weights(const sup_context *context, sup_arena *arena, const sup_rig *rig,
-                                 const sup_simulated_surface *s, int32_t *contact, float *weight, sup_error *error)
+                                 const sup_simulated_surface *s, int32_t *contact, unsigned char *flags, float *weight,
+                                 sup_error *error)
 {
     int32_t *first = NULL, *neighbours = NULL;
     int32_t *distance = sup_arena_alloc(arena, 2 * (size_t)s->coarse_count, sizeof *distance);
@@ -271,6 +304,14 @@ static sup_result spread_weights(const sup_context *context, sup_arena *arena, c
         float own = contact[v] < 0 ? 0.0f : common_weight(rig, rig_vertex(rig, s, s->coarse_fine[v]), contact[v]);
         weight[v] = near * fmaxf(0.0f, fminf(1.0f, (own - RELEASED_WEIGHT) / (ATTACHED_WEIGHT - RELEASED_WEIGHT)));
     }
+    for (int32_t v = 0; v < s->coarse_count; v++) {
+        distance[v] = flags[v] & SEAM ? 0 : SEAM_BLEND_RINGS + 1;
+        flags[v] &= (unsigned char)~SEAM;
+    }
+    spread(first, neighbours, s->coarse_count, SEAM_BLEND_RINGS, distance, contact, distance + s->coarse_count);
+    for (int32_t v = 0; v < s->coarse_count; v++)
+        weight[v] = fmaxf(weight[v], fminf(1.0f, (float)(SEAM_BLEND_RINGS + 1 - distance[v]) /
+                                                     (float)(SEAM_BLEND_RINGS + 1 - SEAM_FULL_RINGS)));
     return SUP_OK;
 }
 
@@ -303,10 +344,11 @@ sup_result sup_rest_contact_weights(const sup_context *context, const sup_rig *r
         find_joints(rig, surface, c.joint);
         memset(c.seen, 0xff, n * sizeof *c.seen);
         find_layers(&c, &tree);
+        find_seams(&c, &tree);
         find_rigid_components(rig, surface, rigid_joint);
         find_skin_near_rigid(&c, rig, &tree, rigid_joint);
         map_to_coarse(&c, c.seen, from, contact, flags);
-        result = spread_weights(context, &arena, rig, surface, contact, weight, error);
+        result = spread_weights(context, &arena, rig, surface, contact, flags, weight, error);
         sup_bvh_free(&tree);
     }
     sup_arena_destroy(&arena);
