@@ -49,12 +49,13 @@ typedef struct sup_detect_def {
     const int32_t *triangles;          /* [triangle_count*3] outward, three different corners in range */
     const sup_foot_point *foot_points; /* [vertex_count] */
     const sup_bone_segment *segments;  /* [segment_count] bind pose */
+    const unsigned char *excluded;     /* [vertex_count] 1: neither the vertex nor its triangles form pairs; or NULL */
 } sup_detect_def;
 
 static inline sup_detect_def sup_detect_def_of(const sup_tissue *tissue, const sup_volumetric_skeleton *skeleton)
 {
     return (sup_detect_def){tissue->skin_count, tissue->triangle_count, skeleton->segment_count, tissue->skin,
-                            tissue->triangles,  tissue->foot_points,    skeleton->segments};
+                            tissue->triangles,  tissue->foot_points,    skeleton->segments,      NULL};
 }
 
 /* Points are numbered skin first: i < vertex_count is skin vertex i, vertex_count + i its foot point. */

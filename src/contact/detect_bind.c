@@ -204,6 +204,11 @@ static int32_t split_prism(const sup_detect_def *def, const int32_t *triangle, i
     return kept;
 }
 
+static bool is_excluded(const detect_build *b, int32_t v)
+{
+    return b->def->excluded != NULL && b->def->excluded[v] != 0;
+}
+
 static bool split_prisms(detect_build *b)
 {
     const sup_detect_def *def = b->def;
@@ -212,8 +217,10 @@ static bool split_prisms(detect_build *b)
     b->tets = sup_arena_alloc(&b->scratch, 12 * m, sizeof(int32_t));
     if (b->triangle_tet_first == NULL || b->tets == NULL) return false;
     for (size_t t = 0; t < m; t++) {
+        const int32_t *c = def->triangles + 3 * t;
         int32_t first = b->triangle_tet_first[t];
-        b->triangle_tet_first[t + 1] = first + split_prism(def, def->triangles + 3 * t, b->tets + 4 * (size_t)first);
+        bool pairs = !is_excluded(b, c[0]) && !is_excluded(b, c[1]) && !is_excluded(b, c[2]);
+        b->triangle_tet_first[t + 1] = first + (pairs ? split_prism(def, c, b->tets + 4 * (size_t)first) : 0);
     }
     b->detect->tet_count = b->triangle_tet_first[m];
     return true;
@@ -270,9 +277,10 @@ static bool build_vertex_clusters(detect_build *b)
     sup_spatial_item *items = sup_arena_alloc(&b->scratch, n, sizeof *items);
     int32_t *ends = sup_arena_alloc(&b->scratch, n, sizeof *ends);
     if (items == NULL || ends == NULL) return false;
-    for (size_t v = 0; v < n; v++)
-        items[v] = item_at(rest_point(def, (int32_t)v), (int32_t)v, def->foot_points[v].segment);
-    int32_t clusters = make_clusters(items, def->vertex_count, def->segment_count, SUP_DETECT_CLUSTER, ends);
+    int32_t count = 0;
+    for (int32_t v = 0; v < def->vertex_count; v++)
+        if (!is_excluded(b, v)) items[count++] = item_at(rest_point(def, v), v, def->foot_points[v].segment);
+    int32_t clusters = make_clusters(items, count, def->segment_count, SUP_DETECT_CLUSTER, ends);
     int32_t *vertex = sup_arena_alloc(b->arena, (size_t)clusters * SUP_DETECT_CLUSTER, sizeof *vertex);
     if (vertex == NULL) return false;
     for (int32_t cluster = 0; cluster < clusters; cluster++) {
@@ -285,7 +293,7 @@ static bool build_vertex_clusters(detect_build *b)
     return true;
 }
 
-/* Triangles whose prism is not degenerate, at their centroids. */
+/* Triangles that have tetrahedra, at their centroids. */
 static int32_t list_triangles(const detect_build *b, sup_spatial_item *items)
 {
     const sup_detect_def *def = b->def;

@@ -309,9 +309,11 @@ static sup_result spread_weights(const sup_context *context, sup_arena *arena, c
         flags[v] &= (unsigned char)~SEAM;
     }
     spread(first, neighbours, s->coarse_count, SEAM_BLEND_RINGS, distance, contact, distance + s->coarse_count);
-    for (int32_t v = 0; v < s->coarse_count; v++)
+    for (int32_t v = 0; v < s->coarse_count; v++) {
+        if (distance[v] <= SEAM_BLEND_RINGS) flags[v] |= SUP_REST_CONTACT_SEAM;
         weight[v] = fmaxf(weight[v], fminf(1.0f, (float)(SEAM_BLEND_RINGS + 1 - distance[v]) /
                                                      (float)(SEAM_BLEND_RINGS + 1 - SEAM_FULL_RINGS)));
+    }
     return SUP_OK;
 }
 

@@ -7,7 +7,8 @@
 
 enum {
     SUP_REST_CONTACT_OTHER_MOTION = 1, /* with skin that linear blending moves otherwise, as thighs and toes */
-    SUP_REST_CONTACT_COMPONENTS = 2    /* with skin of another component that moves alike */
+    SUP_REST_CONTACT_COMPONENTS = 2,   /* with skin of another component that moves alike */
+    SUP_REST_CONTACT_SEAM = 16         /* near a seam, where components cross each other */
 };
 
 /* weight[coarse_count]: how much a simulated vertex follows linear blending because of it, 0 to 1.

@@ -4,6 +4,7 @@
 #include "tissue/anchors.h"
 #include "contact/detect.h"
 #include "contact/rest_contact.h"
+#include "contact/thin_skin.h"
 #include "methods/projective/projective.h"
 #include "methods/projective/projective_paint.h"
 #include "solver/system.h"
@@ -89,11 +90,30 @@ static sup_result bind_system(binding *b, sup_error *error)
     return sup_system_bind(b->input->context, &def, b->builder, SUP_PROJECTIVE_SYSTEM, error);
 }
 
+/* Seams and thin sheets form no pairs, unless nothing else is left. */
+static sup_result exclude_contact(binding *b, sup_detect_def *def, sup_error *error)
+{
+    unsigned char *excluded = sup_arena_alloc(&b->arena, (size_t)def->vertex_count, 1);
+    int32_t left = 0;
+    if (excluded == NULL) return sup_fail_memory(error, "contact detection");
+    for (int32_t v = 0; v < def->vertex_count; v++)
+        excluded[v] = (b->paint.rest_contact[v] & SUP_REST_CONTACT_SEAM) != 0;
+    sup_result result = sup_thin_skin_find(b->input->context, def->vertex_count, def->skin, def->triangle_count,
+                                           def->triangles, excluded, error);
+    for (int32_t t = 0; t < def->triangle_count; t++) {
+        const int32_t *c = def->triangles + 3 * (size_t)t;
+        left += !excluded[c[0]] && !excluded[c[1]] && !excluded[c[2]];
+    }
+    def->excluded = left > 0 ? excluded : NULL;
+    return result;
+}
+
 static sup_result bind_contact(binding *b, sup_error *error)
 {
     sup_detect_def def = sup_detect_def_of(b->tissue, b->skeleton);
     sup_detect detect;
-    sup_result result = sup_detect_create(b->input->context, &def, &b->arena, &detect, error);
+    sup_result result = exclude_contact(b, &def, error);
+    if (result == SUP_OK) result = sup_detect_create(b->input->context, &def, &b->arena, &detect, error);
     if (result == SUP_OK) result = sup_detect_store(&detect, b->builder, error);
     if (result != SUP_OK) return result;
     unsigned char *close = sup_arena_alloc(&b->arena, (size_t)b->surface.coarse_count, 1);
