@@ -99,17 +99,13 @@ SUP_SHARED float sup_contact_pressure(float height, float prism_depth, float tis
     return fminf(1.0f, fmaxf(SUP_CONTACT_MIN_PRESSURE, 2.0f + 2.0f * height / tissue));
 }
 
-/* Fraction of the force that a vertex has lost because of chatter, after this timestep. `ended`: its pair ended. */
-SUP_SHARED float sup_contact_chatter(float last, bool ended)
+/* Fraction of its force that a pair has in this timestep, by that of the last one (0: the pair begins). It rises at a
+ * rate, and faster with the displacement of both skins against each other in the timestep: contact does not pop, and
+ * pairs that end and begin again and again, because no position satisfies them, stay weak. */
+SUP_SHARED float sup_contact_onset(float last, float displacement, float gap)
 {
-    float left = last * (1.0f - SUP_CONTACT_CHATTER_DECAY);
-    return ended ? 1.0f - (1.0f - left) * (1.0f - SUP_CONTACT_CHATTER_GAIN) : left;
-}
-
-/* Fraction of the force that is left. */
-SUP_SHARED float sup_contact_steadiness(float chatter)
-{
-    return fmaxf(SUP_CONTACT_MIN_PRESSURE, 1.0f - chatter);
+    float rate = fminf(1.0f, SUP_CONTACT_ONSET_RATE + displacement / fmaxf(gap, 1e-30f));
+    return last + rate * (1.0f - last);
 }
 
 /* Damping, of the contact's stiffness: all of it where the contact pushes, none where it ends. */

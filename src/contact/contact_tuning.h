@@ -48,9 +48,8 @@
 #define SUP_CONTACT_SEPARATION 0.1f     /* gaps: segments whose skin pushes by no more are separated */
 enum { SUP_CONTACT_WALK_STEPS = 8 };    /* triangles that a pair crosses in a timestep at most */
 
-/* --- Chatter: pairs that end and begin again and again, because no position satisfies them --- */
-#define SUP_CONTACT_CHATTER_GAIN 0.7f   /* of the rest of its force that a vertex loses when its pair ends, */
-#define SUP_CONTACT_CHATTER_DECAY 0.01f /* and of the loss that it regains in every timestep */
+/* Of the force that a pair lacks: what it gains in a timestep without motion. */
+#define SUP_CONTACT_ONSET_RATE 0.08f
 
 /* --- How a pair pushes --- */
 #define SUP_CONTACT_TOUCH_GAP 0.85f /* gaps: height at which skin touches; */

@@ -44,7 +44,7 @@ sup_detect_arrays sup_detect_layout(const sup_detect *detect, void *state)
     a.tet_cluster_box = carve(base, &size, (size_t)detect->tet_cluster_count, sizeof *a.tet_cluster_box);
     a.nearest = carve(base, &size, n, sizeof *a.nearest);
     a.pair = carve(base, &size, n, sizeof *a.pair);
-    a.chatter = carve(base, &size, n, sizeof *a.chatter);
+    a.onset = carve(base, &size, n, sizeof *a.onset);
     a.near = carve(base, &size, n, sizeof *a.near);
     a.separated = carve(base, &size, (size_t)detect->segment_count, sizeof *a.separated);
     a.contact_count = carve(base, &size, n / GRAIN_PAIRS + 1, sizeof *a.contact_count);
@@ -63,7 +63,7 @@ void sup_detect_reset(const sup_detect *detect, void *state)
     if (a.pair == NULL || a.separated == NULL) return;
     for (int32_t v = 0; v < detect->vertex_count; v++) {
         a.pair[v] = -1;
-        a.chatter[v] = 0.0f;
+        a.onset[v] = 0.0f;
         a.near[v] = 0;
     }
     memset(a.separated, 0, (size_t)detect->segment_count);
@@ -639,6 +639,8 @@ static int32_t update_pair(const detect_work *work, int32_t v, contact_query *qu
 {
     uint64_t key = atomic_load_explicit(&work->a.nearest[v], memory_order_relaxed);
     int32_t triangle = work->a.pair[v];
+    if (work->input->frozen && triangle >= 0) *query = query_triangle(work, skin_point(work, v), triangle);
+    if (work->input->frozen) return triangle;
     if (triangle < 0 && key == no_pair) return -1;
     if (triangle >= 0) {
         triangle = walk(work, v, triangle, SUP_CONTACT_FACING_KEPT, query);
@@ -677,12 +679,30 @@ static sup_contact make_contact(const detect_work *work, int32_t v, int32_t tria
         .limit = SUP_CONTACT_FORCE_LIMIT * gap,
         .damping = sup_contact_damping(query->height, touch, release_height(work, v, triangle, query)),
         .press = sup_contact_pressure(query->height, prism_depth(work, triangle), tissue_depth(work, v)) *
-                 sup_contact_steadiness(work->a.chatter[v])};
+                 work->a.onset[v]};
     for (int32_t k = 0; k < 3; k++) {
         contact.corner[k] = corner[k];
         contact.weight[k] = query->weight[k];
     }
     return contact;
+}
+
+/* Displacement in the last timestep, relative to the point of the triangle. */
+static float displacement_of(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
+{
+    const int32_t *t = work->detect->triangles + 3 * (size_t)triangle;
+    const float *before = work->input->skin_before;
+    size_t stride = (size_t)work->input->skin_stride;
+    vec d = sub(skin_point(work, v), load(before + stride * (size_t)v));
+    for (int32_t k = 0; k < 3; k++)
+        d = madd(d, -query->weight[k], sub(skin_point(work, t[k]), load(before + stride * (size_t)t[k])));
+    return sqrtf(dot(d, d));
+}
+
+static float onset_of(const detect_work *work, int32_t v, int32_t triangle, const contact_query *query)
+{
+    if (work->input->skin_before == NULL) return 1.0f;
+    return sup_contact_onset(work->a.onset[v], displacement_of(work, v, triangle, query), work->detect->gap[v]);
 }
 
 static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
@@ -693,10 +713,13 @@ static void update_pairs(void *data, int32_t begin, int32_t end, int32_t worker)
     for (int32_t v = begin; v < end; v++) {
         contact_query query;
         int32_t triangle = update_pair(work, v, &query);
-        bool paired = triangle >= 0 && !is_released(work, v, triangle);
-        work->a.chatter[v] = sup_contact_chatter(work->a.chatter[v], !paired && work->a.pair[v] >= 0);
-        work->a.pair[v] = paired ? triangle : -1;
-        if (!paired) continue;
+        if (triangle < 0 || is_released(work, v, triangle)) {
+            work->a.pair[v] = -1;
+            work->a.onset[v] = 0.0f;
+            continue;
+        }
+        work->a.pair[v] = triangle;
+        work->a.onset[v] = onset_of(work, v, triangle, &query);
         work->contacts[begin + count++] = make_contact(work, v, triangle, &query);
         mark_near(work, v, triangle);
     }

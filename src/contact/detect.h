@@ -100,12 +100,14 @@ void sup_detect_reset(const sup_detect *detect, void *state);
 
 typedef struct sup_detect_input {
     const float *skin;         /* [vertex_count] x y z, world space */
+    const float *skin_before;  /* the same in the last timestep; NULL while the skin settles: pairs have their full force */
     int32_t skin_stride;       /* floats from one vertex to the next, at least 3 */
     const float *segment_ends; /* [segment_count*6] both ends of each segment, world space */
     float stiffness;           /* of the contacts; 0 = SUP_CONTACT_STIFFNESS */
     float friction;            /* of the contacts */
     bool end_stale;            /* end pairs that push and would not be found now */
     bool release_separated;    /* end all pairs of the segments that sup_detect_find_separated found */
+    bool frozen;               /* pairs neither begin nor end nor move: the skin comes to rest */
 } sup_detect_input;
 
 /* Finds segments without skin that would push or be pushed at the positions `input->skin`; does not use or change

@@ -66,7 +66,7 @@ typedef struct sup_detect_arrays {
     sup_detect_box *tet_cluster_box; /* [tet_cluster_count] */
     _Atomic uint64_t *nearest;       /* [vertex_count] bits of the distance above, triangle below; all ones for none */
     int32_t *pair;                   /* [vertex_count] triangle, or -1 */
-    float *chatter;                  /* [vertex_count] sup_contact_chatter */
+    float *onset;                    /* [vertex_count] sup_contact_onset of its pair, 0 for none */
     _Atomic unsigned char *near;     /* [vertex_count] as in sup_detect_near */
     unsigned char *separated;        /* [segment_count] 1: as found by sup_detect_find_separated */
     int32_t *contact_count;          /* of each task */

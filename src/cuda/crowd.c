@@ -455,7 +455,7 @@ static sup_gpu_state state_range(const sup_crowd *crowd, int32_t begin, int32_t 
     st.pair += rows;
     st.force += rows;
     if (st.touched != NULL) st.touched += skin;
-    st.chatter += skin;
+    st.onset += skin;
     st.near += skin;
     st.node_contact_first += vector + n;
     st.node_contact += 4 * rows;

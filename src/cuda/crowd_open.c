@@ -408,7 +408,7 @@ static void open_contact_state(uploader *u, sup_gpu_state *st)
     size_t four = sizeof(sup_gpu_four);
     st->contacts = up(u, NULL, contacts, sizeof(sup_gpu_contact));
     st->pair = up(u, NULL, contacts, sizeof(int32_t));
-    st->chatter = up(u, NULL, n * s->skin_count, sizeof(float));
+    st->onset = up(u, NULL, n * s->skin_count, sizeof(float));
     st->near = up(u, NULL, n * s->skin_count, 1);
     st->node_contact_first = up(u, NULL, vector + n, sizeof(int32_t));
     st->node_contact = up(u, NULL, 4 * contacts, sizeof(int32_t));

@@ -179,7 +179,7 @@ static __device__ sup_gpu_contact make_contact(const sup_gpu_system &s, const su
     float4 normal = push_normal(w, v, triangle, query), off = w.skin[v];
     float gap = gap_at(w, v, triangle, query), touch = touch_height(w, v, triangle, query);
     const float pressure = sup_contact_pressure(query.height, prism_depth(w, triangle), tissue_depth(w, v)) *
-                           sup_contact_steadiness(st.chatter[(size_t)character * s.skin_count + v]);
+                           st.onset[(size_t)character * s.skin_count + v];
     contact.node[0] = s.node[v];
     contact.weight[0] = 1.0f;
     for (int k = 0; k < 3; k++) {
@@ -210,6 +210,27 @@ static __device__ sup_gpu_contact make_contact(const sup_gpu_system &s, const su
     return contact;
 }
 
+/* The pair that a vertex has, without a search. */
+static __device__ int keep_pair(const work &w, int v, int triangle, contact_query &query)
+{
+    if (triangle >= 0) query = query_triangle(w, open_vertex(w, v).position, triangle);
+    return triangle;
+}
+
+/* As in detect.c: by the displacement in the last timestep, relative to the point of the triangle. */
+static __device__ float onset_of(const sup_gpu_state &st, const work &w, int character, float last, int v, int triangle,
+                                 const contact_query &query)
+{
+    const sup_gpu_progress &p = st.progress[character];
+    if (p.damping >= 1.0f) return 1.0f; /* the skin settles */
+    const float4 *before = st.skin[p.phase & 1] + (size_t)character * w.d->vertex_count;
+    const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
+    float4 d = minus(w.skin[v], before[v]);
+    for (int k = 0; k < 3; k++)
+        d = add_scaled(d, -query.weight[k], minus(w.skin[t[k]], before[t[k]]));
+    return sup_contact_onset(last, sqrtf(dot(d, d)), w.d->gap[v]);
+}
+
 /* The pair and the contact of a vertex. Returns, to the first of its threads, whether there is one. */
 template <int LANES>
 static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state &st, const work &w, int character,
@@ -217,21 +238,17 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
 {
     const size_t at = (size_t)character * s.contact_count + v;
     const int previous = v < s.skin_count ? st.pair[at] : -1;
-    if (v >= s.skin_count) return false;
-    float &chatter = st.chatter[(size_t)character * s.skin_count + v];
-    if (previous < 0 && w.nearest[v] == NO_PAIR) {
-        if (threadIdx.x % LANES == 0) chatter = sup_contact_chatter(chatter, false);
-        return false;
-    }
+    if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
     contact_query query;
-    const int triangle =
-        update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(st.progress[character].rest_steps), query);
-    const bool first = threadIdx.x % LANES == 0;
-    if (first) {
-        st.pair[at] = triangle;
-        chatter = sup_contact_chatter(chatter, triangle < 0 && previous >= 0);
-    }
-    if (!first || triangle < 0) return false;
+    const int rest_steps = st.progress[character].rest_steps;
+    const int triangle = sup_rest_freezes_pairs(rest_steps)
+                             ? keep_pair(w, v, previous, query)
+                             : update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(rest_steps), query);
+    if (threadIdx.x % LANES != 0) return false;
+    float &onset = st.onset[(size_t)character * s.skin_count + v];
+    st.pair[at] = triangle;
+    onset = triangle < 0 ? 0.0f : onset_of(st, w, character, onset, v, triangle, query);
+    if (triangle < 0) return false;
     st.contacts[at] = make_contact(s, st, w, character, v, triangle, query);
     mark_near(w, v, triangle);
     return true;

@@ -195,7 +195,7 @@ typedef struct sup_gpu_state {
     /* Contacts. */
     sup_gpu_contact *contacts;   /* [count*contact_count] */
     int32_t *pair;               /* [count*contact_count] triangle or collider of a contact, -1 for none */
-    float *chatter;              /* [count*skin_count] sup_contact_chatter */
+    float *onset;                /* [count*skin_count] sup_contact_onset of the pair, 0 for none */
     unsigned char *near;         /* [count*skin_count] 1: other skin was near at the last query (detect.h) */
     int32_t *node_contact_first; /* [count*(unknown_count+1)] contacts of a node: */
     int32_t *node_contact; /* [count*4*contact_count] 4 * contact + 0 for its vertex, 1 to 3 for a corner, ascending */

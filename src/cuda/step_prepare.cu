@@ -278,7 +278,7 @@ __global__ void blend_kernel(const __grid_constant__ sup_gpu_system s, const __g
         st.pair[(size_t)character * s.contact_count + r] = -1;
     if (st.touched != NULL) st.touched[skin] = -1;
     st.near[skin] = 0;
-    st.chatter[skin] = 0.0f;
+    st.onset[skin] = 0.0f;
     if (s.node[v] < s.unknown_count) st.x[0][(size_t)character * s.unknown_count + s.node[v]] = blended;
 }
 

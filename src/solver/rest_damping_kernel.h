@@ -59,6 +59,18 @@ SUP_SHARED bool sup_rest_lets_skin_pass(int32_t steps)
     return steps >= SUP_REST_RELEASE_STEPS && steps < SUP_REST_LIMIT_STEPS;
 }
 
+/* Whether pairs of contact neither begin nor end any more: tissue in contact then has one equilibrium. */
+SUP_SHARED bool sup_rest_freezes_pairs(int32_t steps)
+{
+    return steps >= SUP_REST_FREEZE_STEPS;
+}
+
+/* Whether untangling no longer searches for crossings. */
+SUP_SHARED bool sup_rest_freezes_untangling(int32_t steps)
+{
+    return steps >= SUP_REST_SLEEP_STEPS;
+}
+
 /* Whether the step fractions of the vertices are limited, and whether this is the first such step. */
 SUP_SHARED bool sup_rest_limits_steps(int32_t steps)
 {

@@ -12,6 +12,8 @@ enum {
     SUP_REST_RELEASE_STEPS = 6,
     /* Damping of tissue in contact is complete; the step fraction of each vertex is limited from here on. */
     SUP_REST_LIMIT_STEPS = 15,
+    /* Pairs of contact neither begin nor end from here on. */
+    SUP_REST_FREEZE_STEPS = 20,
     /* Damping of tissue without contact starts. */
     SUP_REST_DAMPING_STEPS = 15,
     /* Damping is complete everywhere. An instance that hardly moves may sleep. */

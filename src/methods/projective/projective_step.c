@@ -41,7 +41,8 @@ static void find_free_segments(sup_projective_state *s, const sup_context *conte
     sup_projective_extrapolate(s, context, joints);
 }
 
-static int32_t detect_contacts(sup_projective_state *s, const sup_step_input *input)
+/* `settles`: after a reset, before the first timestep. */
+static int32_t detect_contacts(sup_projective_state *s, const sup_step_input *input, bool settles)
 {
     const float *from = sup_anchors_segment_ends(&s->view.anchors, at(s, s->at.anchor_state));
     float *ends = at(s, s->at.segment_ends);
@@ -49,6 +50,8 @@ static int32_t detect_contacts(sup_projective_state *s, const sup_step_input *in
         for (int end = 0; end < 2; end++)
             memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
     sup_detect_input detect = {.skin = at(s, s->at.extrapolated),
+                               .skin_before = settles ? NULL : at(s, s->at.skin[0]),
+                               .frozen = sup_rest_freezes_pairs(s->rest_steps),
                                .skin_stride = 4,
                                .segment_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
@@ -70,7 +73,7 @@ static sup_result settle(sup_projective_state *s, const sup_step_input *input, c
          result == SUP_OK && i < SUP_SETTLE_CONTACT_STEPS && input->values[SUP_PROJECTIVE_CONTACT] != 0.0; i++) {
         sup_projective_read_skin(s, joints);
         memcpy(at(s, s->at.extrapolated), at(s, s->at.skin[0]), (size_t)s->view.system.skin_count * 4 * sizeof(float));
-        solver.contact_count = detect_contacts(s, input);
+        solver.contact_count = detect_contacts(s, input, true);
         if (solver.contact_count == 0) break;
         result = sup_solver_settle(input->context, &s->view.system, at(s, s->at.solver), &solver, 1);
     }
@@ -210,7 +213,7 @@ static int32_t find_contacts(sup_projective_state *s, const sup_step_input *inpu
 {
     bool touches_itself = input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
     if (!touches_itself && input->colliders == NULL) return 0;
-    int32_t count = touches_itself ? detect_contacts(s, input) : 0;
+    int32_t count = touches_itself ? detect_contacts(s, input, false) : 0;
     if (input->colliders == NULL) return count;
     return count + touch_colliders(s, input, t0, t1, (sup_contact *)at(s, s->at.contacts) + count);
 }
@@ -375,7 +378,7 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
                             .offset_fraction =
                                 sup_untangle_offset_fraction(s->untangled, keeps, sup_untangle_decay(input->dt)),
                             .max_change = s->untangled ? max_change : NULL,
-                            .search = s->rest_steps != SUP_REST_ASLEEP};
+                            .search = !sup_rest_freezes_untangling(s->rest_steps)};
     sup_untangle(input->context, &view->untangle, &def, at(s, s->at.untangle), out);
 }
 
