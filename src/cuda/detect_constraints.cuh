@@ -241,7 +241,7 @@ static __device__ bool find_contact(const sup_gpu_system &s, const sup_gpu_state
     if (v >= s.skin_count || (previous < 0 && w.nearest[v] == NO_PAIR)) return false;
     contact_query query;
     const int rest_steps = st.progress[character].rest_steps;
-    const int triangle = sup_rest_freezes_pairs(rest_steps)
+    const int triangle = sup_rest_freezes_pairs(rest_steps, st.progress[character].rest_damping_mean)
                              ? keep_pair(w, v, previous, query)
                              : update_pair<LANES>(w, v, previous, sup_rest_releases_pairs(rest_steps), query);
     if (threadIdx.x % LANES != 0) return false;

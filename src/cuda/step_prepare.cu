@@ -50,12 +50,11 @@ __global__ void __launch_bounds__(THREADS)
     }
     const float length = body.velocity_limit != NULL ? body.velocity_limit[v] : 0.0f;
     if (!(length > 0.0f)) return;
+    const float *motion = st.joint_motion + (size_t)character * body.joint_count * 12;
     const float4 now = st.skin[p.phase & 1][skin], previous = st.skin[1 - (p.phase & 1)][skin],
-                 moved = st.extrapolated[skin],
-                 moved_previous =
-                     blend(body, st.joint_motion + (size_t)character * body.joint_count * 12, v, previous);
+                 move = blend(body, motion, v, now), move_previous = blend(body, motion, v, previous);
     float change[3];
-    sup_velocity_limit(&now.x, &previous.x, &moved.x, &moved_previous.x, 1.0f - p.damping, length, change);
+    sup_velocity_limit(&now.x, &previous.x, &move.x, &move_previous.x, 1.0f - p.damping, length, change);
     st.limit_push[(size_t)character * s.unknown_count + node] = make_float4(change[0], change[1], change[2], 0.0f);
 }
 
@@ -179,14 +178,14 @@ __global__ void __launch_bounds__(JOINT_THREADS)
 
 /* --- Extrapolation --- */
 
-/* now * previous^-1 in double; the identity where nothing moved or there is no inverse. */
+/* now * previous^-1 minus the identity, in double; zero where nothing moved or there is no inverse. */
 static __device__ void joint_motion(const float *now, const float *previous, float *motion)
 {
     double m[9], inverse[9], det = 0.0;
     bool same = true;
     for (int i = 0; i < 12; i++) {
         same = same && now[i] == previous[i];
-        motion[i] = i % 5 == 0 ? 1.0f : 0.0f;
+        motion[i] = 0.0f;
     }
     for (int i = 0; i < 9; i++)
         m[i] = (double)previous[i / 3 * 4 + i % 3];
@@ -207,7 +206,7 @@ static __device__ void joint_motion(const float *now, const float *previous, flo
             offset -= row[c] * (double)previous[4 * c + 3];
         }
         for (int c = 0; c < 3; c++)
-            motion[4 * r + c] = (float)row[c];
+            motion[4 * r + c] = (float)(row[c] - (r == c ? 1.0 : 0.0));
         motion[4 * r + 3] = (float)offset;
     }
 }
@@ -230,8 +229,9 @@ __global__ void __launch_bounds__(THREADS)
     int character = blockIdx.y, v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.skin_count) return;
     size_t skin = (size_t)character * s.skin_count + v;
-    st.extrapolated[skin] = blend(body, st.joint_motion + (size_t)character * body.joint_count * 12, v,
-                                  st.skin[st.progress[character].phase & 1][skin]);
+    const float4 now = st.skin[st.progress[character].phase & 1][skin];
+    st.extrapolated[skin] =
+        add_scaled(now, 1.0f, blend(body, st.joint_motion + (size_t)character * body.joint_count * 12, v, now));
 }
 
 /* --- Settling --- */

@@ -95,7 +95,9 @@ __global__ void __launch_bounds__(SELECT_THREADS)
     uint32_t *selected = g.selected + (size_t)character * g.words;
     const unsigned char *near = st.near + (size_t)character * view.coarse_count;
     int32_t *active = g.active + (size_t)character * g.cluster_count;
-    const bool searches = frame.untangles && !st.progress[character].asleep;
+    const sup_gpu_progress &progress = st.progress[character];
+    const bool searches = frame.untangles && !progress.asleep &&
+                          !sup_rest_freezes_untangling(progress.rest_steps, progress.rest_damping_mean);
     for (int i = threadIdx.x; i < words && searches; i += SELECT_THREADS)
         selected[i] = 0;
     __syncthreads();

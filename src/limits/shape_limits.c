@@ -8,6 +8,7 @@ enum { GRAIN = 1024 }; /* vertices or triangles of a task */
 
 typedef struct limits_work {
     const sup_shape_limits *limits;
+    const sup_shape_limits_def *def;
     const sup_skin_out *out;
     size_t stride;            /* of the output positions, bytes */
     float *x, *reference;     /* [vertex_count*3] */
@@ -251,10 +252,12 @@ static void blend(void *work, int32_t begin, int32_t end, int32_t worker)
     const limits_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        float *x = w->x + 3 * (size_t)v;
+        float *x = w->x + 3 * (size_t)v, to[3];
         if (!(w->weight[v] > 0.0f)) continue;
         for (int k = 0; k < 3; k++)
-            x[k] += w->weight[v] * (at(w->reference, v)[k] - x[k]);
+            to[k] = x[k] + w->weight[v] * (at(w->reference, v)[k] - x[k]);
+        if (w->def->blocked != NULL && w->def->blocked(w->def->user, x, to)) continue;
+        memcpy(x, to, sizeof to);
         for (int32_t i = w->limits->render_first[v]; i < w->limits->render_first[v + 1]; i++)
             memcpy((unsigned char *)w->out->positions + (size_t)w->limits->render_vertices[i] * w->stride, x,
                    3 * sizeof *x);
@@ -284,15 +287,15 @@ static bool exceeds(const sup_context *context, limits_work *w)
 }
 
 sup_result sup_shape_limits_apply(const sup_context *context, const sup_shape_limits *limits,
-                                  sup_shape_reference *reference, void *user, void *scratch, const sup_skin_out *out)
+                                  const sup_shape_limits_def *def, void *scratch, const sup_skin_out *out)
 {
-    limits_work w = {.limits = limits, .out = out};
+    limits_work w = {.limits = limits, .def = def, .out = out};
     if (out->positions == NULL || limits->triangle_count == 0) return SUP_OK;
     layout(limits, scratch, &w);
     w.stride = out->position_stride != 0 ? out->position_stride : 3 * sizeof(float);
     sup_parallel(context, limits->vertex_count, GRAIN, gather, &w);
     for (int32_t pass = 0; pass < SUP_LIMITS_PASSES && exceeds(context, &w); pass++) {
-        sup_result result = pass == 0 ? reference(user, w.render) : SUP_OK;
+        sup_result result = pass == 0 ? def->reference(def->user, w.render) : SUP_OK;
         if (result != SUP_OK) return result;
         int32_t end = 0;
         w.queue[0] = 0;

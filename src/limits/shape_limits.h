@@ -19,24 +19,31 @@ typedef struct sup_shape_limits {
     const int32_t *adjacent;        /* [triangle_count*3] triangles at the edges, -1 for none; all -1: not judged */
     const int32_t *neighbour_first; /* [vertex_count+1] */
     const int32_t *neighbours;      /* along edges */
-    const float *neighbour_length;  /* rest lengths of those edges, positive */
+    const float *neighbour_length;  /* rest lengths of those edges; negative: the edge is not judged */
     const int32_t *render_first;    /* [vertex_count+1] */
     const int32_t *render_vertices; /* output vertices at each vertex */
 } sup_shape_limits;
 
-sup_result sup_shape_limits_bind(const sup_context *context, const sup_rig *rig, sup_model_builder *builder,
-                                 sup_error *error);
+/* excluded: [skin_vertex_count] 1: edges and triangles with this vertex are not judged; NULL: none. */
+sup_result sup_shape_limits_bind(const sup_context *context, const sup_rig *rig, const unsigned char *excluded,
+                                 sup_model_builder *builder, sup_error *error);
 /* Fails when the arrays do not fit together. */
 sup_result sup_shape_limits_open(const sup_model *model, sup_shape_limits *limits, sup_error *error);
 
 /* Scratch size in bytes, a multiple of 64. */
 size_t sup_shape_limits_scratch(const sup_shape_limits *limits);
 
-/* Writes the reference positions of all output vertices [render_count*3]. */
-typedef sup_result sup_shape_reference(void *user, float *positions);
+typedef struct sup_shape_limits_def {
+    /* Writes the reference positions of all output vertices [render_count*3]; called at most once, if anything exceeds
+     * a limit. */
+    sup_result (*reference)(void *user, float *positions);
+    /* Whether a vertex must not move there, such as into a collider. NULL: it may move anywhere. */
+    bool (*blocked)(void *user, const float from[3], const float to[3]);
+    void *user;
+} sup_shape_limits_def;
 
-/* Applies the limits to out->positions. `reference` is called at most once, if anything exceeds a limit. */
+/* Applies the limits to out->positions. */
 sup_result sup_shape_limits_apply(const sup_context *context, const sup_shape_limits *limits,
-                                  sup_shape_reference *reference, void *user, void *scratch, const sup_skin_out *out);
+                                  const sup_shape_limits_def *def, void *scratch, const sup_skin_out *out);
 
 #endif

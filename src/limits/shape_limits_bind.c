@@ -9,6 +9,7 @@ typedef struct limits_build {
     const sup_rig *rig;
     sup_model_builder *builder;
     sup_adjacency adjacency;
+    const unsigned char *excluded; /* [skin_vertex_count] or NULL */
     double *normal; /* [skin_triangle_count*3] area normals in the bind pose */
 } limits_build;
 
@@ -32,7 +33,12 @@ static sup_vec3d normal_of(const limits_build *b, int32_t t)
     return sup_v3(n[0], n[1], n[2]);
 }
 
-/* Adjacent triangles; triangles with fewer than two, or that are flipped at rest, have none. */
+static bool is_excluded(const limits_build *b, int32_t v)
+{
+    return b->excluded != NULL && b->excluded[v] != 0;
+}
+
+/* Adjacent triangles; triangles with fewer than two, or that are flipped at rest, or excluded, have none. */
 static bool add_triangles(limits_build *b)
 {
     const sup_rig *rig = b->rig;
@@ -43,6 +49,8 @@ static bool add_triangles(limits_build *b)
     memcpy(triangles, rig->skin_triangles, (size_t)count * sizeof *triangles);
     compute_normals(rig, b->normal);
     for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
+        const int32_t *c = rig->skin_triangles + 3 * (size_t)t;
+        bool judged = !is_excluded(b, c[0]) && !is_excluded(b, c[1]) && !is_excluded(b, c[2]);
         sup_vec3d around = sup_v3(0, 0, 0);
         int32_t found = 0, *own = adjacent + 3 * (size_t)t;
         for (int k = 0; k < 3; k++) {
@@ -52,7 +60,7 @@ static bool add_triangles(limits_build *b)
             around = sup_v3_add(around, sup_v3_unit_or(normal_of(b, own[k]), sup_v3(0, 0, 0)));
             found++;
         }
-        if (found < 2 || sup_v3_dot(around, normal_of(b, t)) < 0.0) own[0] = own[1] = own[2] = -1;
+        if (!judged || found < 2 || sup_v3_dot(around, normal_of(b, t)) < 0.0) own[0] = own[1] = own[2] = -1;
     }
     return true;
 }
@@ -71,7 +79,8 @@ static bool add_neighbours(limits_build *b)
         for (int32_t e = first[v]; e < first[v + 1]; e++) {
             double rest = sup_v3_distance(sup_v3_load(rig->skin_positions + 3 * (size_t)v),
                                           sup_v3_load(rig->skin_positions + 3 * (size_t)neighbours[e]));
-            length[e] = fmaxf((float)rest, 1e-30f);
+            bool judged = !is_excluded(b, v) && !is_excluded(b, neighbours[e]);
+            length[e] = fmaxf((float)rest, 1e-30f) * (judged ? 1.0f : -1.0f);
         }
     return true;
 }
@@ -98,10 +107,10 @@ static bool add_render_vertices(limits_build *b)
     return true;
 }
 
-sup_result sup_shape_limits_bind(const sup_context *context, const sup_rig *rig, sup_model_builder *builder,
-                                 sup_error *error)
+sup_result sup_shape_limits_bind(const sup_context *context, const sup_rig *rig, const unsigned char *excluded,
+                                 sup_model_builder *builder, sup_error *error)
 {
-    limits_build b = {.rig = rig, .builder = builder};
+    limits_build b = {.rig = rig, .builder = builder, .excluded = excluded};
     sup_result result = sup_adjacency_create(&context->allocator, rig->skin_vertex_count, rig->skin_triangle_count,
                                              rig->skin_triangles, &b.adjacency, error);
     if (result != SUP_OK) return result;
@@ -156,7 +165,7 @@ sup_result sup_shape_limits_open(const sup_model *model, sup_shape_limits *limit
                are_starts(l.render_first, vertices, render) && within(l.render_vertices, render, 0, l.render_count);
     }
     for (int64_t e = 0; good && e < edges; e++)
-        good = isfinite(l.neighbour_length[e]) && l.neighbour_length[e] > 0.0f;
+        good = isfinite(l.neighbour_length[e]) && l.neighbour_length[e] != 0.0f;
     if (!good)
         return sup_fail(error, SUP_ERROR_FORMAT, "limits.damaged", "",
                         "The model's arrays of the shape limits are damaged: bind the character again.");

@@ -14,11 +14,12 @@ SUP_SHARED float sup_limits_dot(const float a[3], const float b[3])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Whether an edge vector of this squared length is outside of the limits. */
+/* Whether an edge vector of this squared length is outside of the limits. `rest`: its length at rest; negative: it is
+ * not judged. */
 SUP_SHARED bool sup_limits_exceeds(float square, float rest)
 {
     float longest = SUP_LIMITS_MAX_STRETCH * rest, shortest = SUP_LIMITS_MIN_STRETCH * rest;
-    return square > longest * longest || square < shortest * shortest;
+    return rest > 0.0f && (square > longest * longest || square < shortest * shortest);
 }
 
 /* The smallest weight w from which on the blend (1 - w) own + w reference of an edge vector is within the limits, or
@@ -50,7 +51,7 @@ SUP_SHARED float sup_limits_flip_weight(float own, float reference)
 /* Weight that a vertex of this weight gives its neighbour; `distance`: of both skins, the larger one of both ends. */
 SUP_SHARED float sup_limits_neighbour_weight(float weight, float rest, float distance)
 {
-    return weight - SUP_LIMITS_SLOPE * rest / fmaxf(distance, 1e-30f);
+    return weight - SUP_LIMITS_SLOPE * fabsf(rest) / fmaxf(distance, 1e-30f);
 }
 
 #endif

@@ -59,16 +59,17 @@ SUP_SHARED bool sup_rest_lets_skin_pass(int32_t steps)
     return steps >= SUP_REST_RELEASE_STEPS && steps < SUP_REST_LIMIT_STEPS;
 }
 
-/* Whether pairs of contact neither begin nor end any more: tissue in contact then has one equilibrium. */
-SUP_SHARED bool sup_rest_freezes_pairs(int32_t steps)
+/* Whether pairs of contact neither begin nor end any more: tissue in contact then has one equilibrium. `mean`: mean
+ * displacement of the last step, in sizes; tissue that still swings collides. */
+SUP_SHARED bool sup_rest_freezes_pairs(int32_t steps, float mean)
 {
-    return steps >= SUP_REST_FREEZE_STEPS;
+    return steps >= SUP_REST_FREEZE_STEPS && mean < SUP_REST_ACTIVE_MOTION;
 }
 
 /* Whether untangling no longer searches for crossings. */
-SUP_SHARED bool sup_rest_freezes_untangling(int32_t steps)
+SUP_SHARED bool sup_rest_freezes_untangling(int32_t steps, float mean)
 {
-    return steps >= SUP_REST_SLEEP_STEPS;
+    return steps == SUP_REST_ASLEEP || (steps >= SUP_REST_SLEEP_STEPS && mean < SUP_REST_ACTIVE_MOTION);
 }
 
 /* Whether the step fractions of the vertices are limited, and whether this is the first such step. */

@@ -14,19 +14,20 @@
 
 #include <math.h>
 
-/* Change of the prediction x + mu (x - x_previous), into change[3]. `moved`, `moved_previous`: M x and M x_previous;
- * `momentum`: mu; `length`: the limit per step. */
-SUP_SHARED void sup_velocity_limit(const float now[3], const float previous[3], const float moved[3],
-                                   const float moved_previous[3], float momentum, float length, float change[3])
+/* Change of the prediction x + mu (x - x_previous), into change[3]. `move`, `move_previous`: (M - 1) x and
+ * (M - 1) x_previous, which are small, so that little is lost to rounding; `momentum`: mu; `length`: the limit per
+ * step. */
+SUP_SHARED void sup_velocity_limit(const float now[3], const float previous[3], const float move[3],
+                                   const float move_previous[3], float momentum, float length, float change[3])
 {
     float relative[3], square = 0.0f;
     for (int k = 0; k < 3; k++) {
-        relative[k] = momentum * (moved[k] - moved_previous[k]) - (moved[k] - now[k]);
+        relative[k] = momentum * ((now[k] - previous[k]) + (move[k] - move_previous[k])) - move[k];
         square += relative[k] * relative[k];
     }
     float scale = square > length * length ? length / sqrtf(square) : 1.0f;
     for (int k = 0; k < 3; k++)
-        change[k] = (moved[k] - now[k]) + scale * relative[k] - momentum * (now[k] - previous[k]);
+        change[k] = move[k] + scale * relative[k] - momentum * (now[k] - previous[k]);
 }
 
 #endif

@@ -91,15 +91,16 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
     const velocity_limit_work *w = work;
     sup_projective_state *s = w->state;
     const sup_projective_view *view = &s->view;
-    const float *now = at(s, s->at.skin[0]), *previous = at(s, s->at.skin[1]), *moved = at(s, s->at.extrapolated);
+    const float *now = at(s, s->at.skin[0]), *previous = at(s, s->at.skin[1]);
     const sup_mat34 *motion = at(s, s->at.joints[4]);
     float *force = at(s, s->at.force);
     SUP_UNUSED(worker);
     for (int32_t i = begin; i < end; i++) {
         size_t v = (size_t)view->velocity_limit_vertex[i];
-        float moved_previous[3], mass = view->system.mass[view->system.node[v]];
-        sup_projective_blend_point(view, motion, view->velocity_limit_vertex[i], previous + 4 * v, moved_previous);
-        sup_velocity_limit(now + 4 * v, previous + 4 * v, moved + 4 * v, moved_previous, w->momentum,
+        float move[3], move_previous[3], mass = view->system.mass[view->system.node[v]];
+        sup_projective_blend_point(view, motion, view->velocity_limit_vertex[i], now + 4 * v, move);
+        sup_projective_blend_point(view, motion, view->velocity_limit_vertex[i], previous + 4 * v, move_previous);
+        sup_velocity_limit(now + 4 * v, previous + 4 * v, move, move_previous, w->momentum,
                            view->velocity_limit_length[i], force + 3 * v);
         for (int k = 0; k < 3; k++)
             force[3 * v + (size_t)k] *= mass;
@@ -116,7 +117,7 @@ const float *sup_projective_limit_velocity(sup_projective_state *s, const sup_co
 
 typedef struct extrapolation {
     sup_projective_state *state;
-    const sup_mat34 *motion; /* [joint_count] from the last step to the pose */
+    const sup_mat34 *motion; /* [joint_count] from the last step to the pose, minus the identity */
 } extrapolation;
 
 static void extrapolate_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -126,8 +127,13 @@ static void extrapolate_some(void *work, int32_t begin, int32_t end, int32_t wor
     const float *skin = at(s, s->at.skin[0]);
     float *extrapolated = at(s, s->at.extrapolated);
     SUP_UNUSED(worker);
-    for (int32_t v = begin; v < end; v++)
-        sup_projective_blend_point(&s->view, w->motion, v, skin + 4 * (size_t)v, extrapolated + 4 * (size_t)v);
+    for (int32_t v = begin; v < end; v++) {
+        const float *from = skin + 4 * (size_t)v;
+        float *to = extrapolated + 4 * (size_t)v;
+        sup_projective_blend_point(&s->view, w->motion, v, from, to);
+        for (int k = 0; k < 3; k++)
+            to[k] += from[k];
+    }
 }
 
 void sup_projective_extrapolate(sup_projective_state *s, const sup_context *context, const sup_mat34 *joints)
@@ -137,10 +143,12 @@ void sup_projective_extrapolate(sup_projective_state *s, const sup_context *cont
     size_t count = (size_t)s->view.joint_count;
     bool moves = memcmp(joints, stepped, count * sizeof *joints) != 0;
     for (size_t j = 0; j < count; j++) {
-        sup_affine inverse;
-        motion[j] = sup_mat34_identity();
+        sup_affine inverse, change = sup_affine_identity();
         if (moves && sup_affine_inverse(sup_affine_from_float(stepped[j]), &inverse))
-            motion[j] = sup_affine_to_float(sup_affine_multiply(sup_affine_from_float(joints[j]), inverse));
+            change = sup_affine_multiply(sup_affine_from_float(joints[j]), inverse);
+        for (int k = 0; k < 3; k++)
+            change.m[5 * k] -= 1.0;
+        motion[j] = sup_affine_to_float(change);
     }
     if (moves)
         sup_parallel(context, s->view.system.skin_count, BLEND_GRAIN, extrapolate_some, &(extrapolation){s, motion});

@@ -41,11 +41,15 @@ static float rigid_weight(const sup_bind_input *input, const sup_simulated_surfa
     return fmaxf(painted(input, s, SUP_PROJECTIVE_MAP_RIGID, v), paint->unpainted[v]);
 }
 
-bool sup_projective_is_rigid(const sup_bind_input *input, int32_t skin_vertex)
+bool sup_projective_is_free(const sup_bind_input *input, int32_t skin_vertex)
 {
     const float *freed = input->maps != NULL ? input->maps[SUP_PROJECTIVE_MAP_FREE] : NULL;
-    bool is_free = freed != NULL && freed[input->rig->skin_to_vertex[skin_vertex]] >= free_from;
-    return !is_free && sup_rig_rigid_joints(input->rig)[skin_vertex] >= 0;
+    return freed != NULL && freed[input->rig->skin_to_vertex[skin_vertex]] >= free_from;
+}
+
+bool sup_projective_is_rigid(const sup_bind_input *input, int32_t skin_vertex)
+{
+    return !sup_projective_is_free(input, skin_vertex) && sup_rig_rigid_joints(input->rig)[skin_vertex] >= 0;
 }
 
 /* Weights of linear blending that the skin has without paint: close skin, and rigid components (armour, buckles). */

@@ -18,6 +18,8 @@ typedef struct sup_projective_painted {
 } sup_projective_painted;
 
 /* Whether a vertex of the rig's skin is in a rigid component (sup_rig_rigid_joints) and not painted free. */
+/* Whether a vertex of the welded skin is painted free. */
+bool sup_projective_is_free(const sup_bind_input *input, int32_t skin_vertex);
 bool sup_projective_is_rigid(const sup_bind_input *input, int32_t skin_vertex);
 
 /* [coarse_count] nonzero for tissue that is not attached to bones; NULL when out of memory. */

@@ -62,7 +62,7 @@ void sup_projective_read_skin(sup_projective_state *s, const sup_mat34 *joints);
 /* The same after skin[0] became skin[1]. */
 void sup_projective_next_skin(sup_projective_state *s, const sup_mat34 *joints);
 /* The skin of the last step, moved by the joints from their position in it to `joints`, into `extrapolated`; the motions
- * of the joints, into joints[4]. */
+ * of the joints, minus the identity, into joints[4]. */
 void sup_projective_extrapolate(sup_projective_state *s, const sup_context *context, const sup_mat34 *joints);
 /* Forces that limit the velocity of the skin relative to its bones [skin_count*3], NULL for none (velocity_limit.h).
  * After sup_projective_extrapolate to the end of the step. */

@@ -51,7 +51,7 @@ static int32_t detect_contacts(sup_projective_state *s, const sup_step_input *in
             memcpy(ends + 6 * (size_t)p + 3 * (size_t)end, from + 8 * (size_t)p + 4 * (size_t)end, 3 * sizeof(float));
     sup_detect_input detect = {.skin = at(s, s->at.extrapolated),
                                .skin_before = settles ? NULL : at(s, s->at.skin[0]),
-                               .frozen = sup_rest_freezes_pairs(s->rest_steps),
+                               .frozen = sup_rest_freezes_pairs(s->rest_steps, s->rest_damping.mean),
                                .skin_stride = 4,
                                .segment_ends = ends,
                                .friction = (float)input->values[SUP_PROJECTIVE_FRICTION],
@@ -378,22 +378,51 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
                             .offset_fraction =
                                 sup_untangle_offset_fraction(s->untangled, keeps, sup_untangle_decay(input->dt)),
                             .max_change = s->untangled ? max_change : NULL,
-                            .search = !sup_rest_freezes_untangling(s->rest_steps)};
+                            .search = !sup_rest_freezes_untangling(s->rest_steps, s->rest_damping.mean)};
     sup_untangle(input->context, &view->untangle, &def, at(s, s->at.untangle), out);
 }
 
-typedef struct linear_reference {
+typedef struct limits_user {
     sup_projective_state *state;
     const sup_step_input *input;
-} linear_reference;
+    const sup_posed_collider *colliders; /* [collider_count] at the end of the frame, world space */
+    int32_t collider_count;
+} limits_user;
 
 /* Linear blending of the render mesh, for the shape limits. */
 static sup_result blend_reference(void *user, float *positions)
 {
-    const linear_reference *r = user;
+    const limits_user *r = user;
     sup_step_input linear = linear_input(r->input);
     sup_skin_out out = {.positions = positions, .position_stride = 3 * sizeof *positions};
     return sup_method_linear.step(&linear, at(r->state, r->state->at.linear), &out);
+}
+
+/* Whether a vertex would move into a collider. */
+static bool is_blocked(void *user, const float from[3], const float to[3])
+{
+    const limits_user *u = user;
+    double gap = (double)(SUP_COLLIDER_GAP * u->state->view.detect.edge[0]);
+    for (int32_t i = 0; i < u->collider_count; i++) {
+        sup_collider_query before, after;
+        if (!sup_collider_find_nearest(&u->colliders[i], sup_v3_load(to), gap, &after) || after.height >= gap) continue;
+        if (!sup_collider_find_nearest(&u->colliders[i], sup_v3_load(from), gap, &before) ||
+            after.height < before.height)
+            return true;
+    }
+    return false;
+}
+
+static sup_result limit_shape(sup_projective_state *s, const sup_step_input *input, const sup_skin_out *out)
+{
+    limits_user user = {s, input, NULL, 0};
+    sup_shape_limits_def def = {.reference = blend_reference, .user = &user};
+    if (input->colliders != NULL && s->touch_count > 0) {
+        user.colliders = sup_colliders_between(input->colliders, 1.0, 1.0, sup_v3(0, 0, 0));
+        user.collider_count = input->colliders->count;
+        def.blocked = is_blocked;
+    }
+    return sup_shape_limits_apply(input->context, &s->view.limits, &def, at(s, s->at.limits), out);
 }
 
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
@@ -420,8 +449,7 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     if (result == SUP_OK) sup_projective_move_to_world(s, out);
     end_stage(input, "untangle");
     if (result == SUP_OK && input->values[SUP_PROJECTIVE_LIMITS] != 0.0)
-        result = sup_shape_limits_apply(input->context, &s->view.limits, blend_reference,
-                                        &(linear_reference){s, input}, at(s, s->at.limits), out);
+        result = limit_shape(s, input, out);
     end_stage(input, "limits");
     return result;
 }
