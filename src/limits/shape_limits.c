@@ -15,6 +15,7 @@ typedef struct limits_work {
     float *render;            /* [render_count*3] reference of the output vertices */
     float *normal;            /* [triangle_count*3] unit */
     float *weight;            /* [vertex_count] */
+    float *distrust;          /* [vertex_count] of the reference */
     int32_t *queue;           /* [vertex_count] ring buffer of vertices whose weight spreads */
     unsigned char *listed;    /* [vertex_count] 1: in the queue */
     unsigned char *exceeding; /* [tasks] 1: a vertex or a triangle of the task exceeds a limit */
@@ -46,6 +47,7 @@ static size_t layout(const sup_shape_limits *l, void *scratch, limits_work *w)
     size += carve(&next, 3 * (size_t)l->render_count, sizeof(float), (void **)&w->render);
     size += carve(&next, 3 * t, sizeof(float), (void **)&w->normal);
     size += carve(&next, v, sizeof(float), (void **)&w->weight);
+    size += carve(&next, v, sizeof(float), (void **)&w->distrust);
     size += carve(&next, v, sizeof(int32_t), (void **)&w->queue);
     size += carve(&next, v, 1, (void **)&w->listed);
     size += carve(&next, tasks_of(l), 1, (void **)&w->exceeding);
@@ -168,14 +170,44 @@ static bool any_task(const limits_work *w, int32_t count)
 
 /* --- Weights --- */
 
-static void raise_weight(limits_work *w, int32_t v, float weight, int32_t *end)
+static float distance_of(const limits_work *w, int32_t v)
 {
-    if (!(weight > w->weight[v] + SUP_LIMITS_MIN_WEIGHT)) return;
-    w->weight[v] = weight;
+    float d[3];
+    subtract(at(w->x, v), at(w->reference, v), d);
+    return sqrtf(sup_limits_dot(d, d));
+}
+
+static float near_factor(const limits_work *w, int32_t v)
+{
+    const sup_shape_limits *l = w->limits;
+    float sum = 0.0f;
+    for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++)
+        sum += fabsf(l->neighbour_length[e]);
+    return sup_limits_near_factor(distance_of(w, v), sum / (float)(l->neighbour_first[v + 1] - l->neighbour_first[v]));
+}
+
+/* Raises values[v] and appends v to the queue. */
+static void raise_value(limits_work *w, float *values, int32_t v, float value, int32_t *end)
+{
+    if (!(value > values[v] + SUP_LIMITS_MIN_WEIGHT)) return;
+    values[v] = value;
     if (w->listed[v]) return;
     w->listed[v] = 1;
     w->queue[*end] = v;
     *end = *end + 1 < w->limits->vertex_count ? *end + 1 : 0;
+}
+
+static void clear_values(limits_work *w, float *values)
+{
+    memset(values, 0, (size_t)w->limits->vertex_count * sizeof *values);
+    memset(w->listed, 0, (size_t)w->limits->vertex_count);
+    w->queue[0] = 0;
+}
+
+/* The weight of a vertex at most: less where the two skins are far apart, and where the reference is not trusted. */
+static float max_weight(const limits_work *w, int32_t v)
+{
+    return near_factor(w, v) * (1.0f - w->distrust[v]);
 }
 
 static void weigh_edges(limits_work *w, int32_t *end)
@@ -189,9 +221,10 @@ static void weigh_edges(limits_work *w, int32_t *end)
             subtract(at(w->x, v), at(w->x, u), own);
             if (!sup_limits_exceeds(sup_limits_dot(own, own), l->neighbour_length[e])) continue;
             subtract(at(w->reference, v), at(w->reference, u), reference);
-            float weight = sup_limits_edge_weight(own, reference, l->neighbour_length[e]);
-            raise_weight(w, v, weight, end);
-            raise_weight(w, u, weight, end);
+            float weight = sup_limits_edge_weight(own, reference, l->neighbour_length[e]) *
+                           fminf(max_weight(w, v), max_weight(w, u));
+            raise_value(w, w->weight, v, weight, end);
+            raise_value(w, w->weight, u, weight, end);
         }
 }
 
@@ -209,24 +242,48 @@ static float reference_cosine(const limits_work *w, int32_t t)
     return cosine_with(own, normals);
 }
 
+/* Where the reference is folded or stretched, and around it. */
+static void find_distrust(limits_work *w)
+{
+    const sup_shape_limits *l = w->limits;
+    int32_t begin = 0, end = 0;
+    clear_values(w, w->distrust);
+    for (int32_t t = 0; t < l->triangle_count; t++) {
+        float value = is_judged(l, t) ? sup_limits_fold_distrust(reference_cosine(w, t)) : 0.0f;
+        for (int k = 0; k < 3 && value > 0.0f; k++)
+            raise_value(w, w->distrust, l->triangles[3 * (size_t)t + (size_t)k], value, &end);
+    }
+    for (int32_t v = 0; v < l->vertex_count; v++)
+        for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++) {
+            float d[3];
+            if (!(l->neighbour_length[e] > 0.0f)) continue;
+            subtract(at(w->reference, v), at(w->reference, l->neighbours[e]), d);
+            float value = sup_limits_stretch_distrust(sqrtf(sup_limits_dot(d, d)) / l->neighbour_length[e]);
+            raise_value(w, w->distrust, v, value, &end);
+        }
+    while (begin != end || w->listed[w->queue[begin]]) {
+        int32_t v = w->queue[begin];
+        begin = begin + 1 < l->vertex_count ? begin + 1 : 0;
+        w->listed[v] = 0;
+        for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++)
+            raise_value(w, w->distrust, l->neighbours[e],
+                        sup_limits_neighbour_distrust(w->distrust[v], l->neighbour_length[e], l->size), &end);
+    }
+}
+
 static void weigh_triangles(limits_work *w, int32_t *end)
 {
     const sup_shape_limits *l = w->limits;
     for (int32_t t = 0; t < l->triangle_count; t++) {
         if (!is_judged(l, t)) continue;
-        float own = own_cosine(w, t);
-        if (!(own < SUP_LIMITS_FLIP_BEGIN)) continue;
-        float weight = sup_limits_flip_weight(own, reference_cosine(w, t));
+        float cosine = own_cosine(w, t);
+        if (!(cosine < SUP_LIMITS_FLIP_BEGIN)) continue;
+        const int32_t *c = l->triangles + 3 * (size_t)t;
+        float weight = sup_limits_flip_weight(cosine) *
+                       fminf(max_weight(w, c[0]), fminf(max_weight(w, c[1]), max_weight(w, c[2])));
         for (int k = 0; k < 3; k++)
-            raise_weight(w, l->triangles[3 * (size_t)t + (size_t)k], weight, end);
+            raise_value(w, w->weight, c[k], weight, end);
     }
-}
-
-static float distance_of(const limits_work *w, int32_t v)
-{
-    float d[3];
-    subtract(at(w->x, v), at(w->reference, v), d);
-    return sqrtf(sup_limits_dot(d, d));
 }
 
 /* Weights decrease around the vertices in the queue. */
@@ -242,9 +299,16 @@ static void spread(limits_work *w, int32_t begin, int32_t end)
             int32_t u = l->neighbours[e];
             float weight = sup_limits_neighbour_weight(w->weight[v], l->neighbour_length[e],
                                                        fmaxf(distance, distance_of(w, u)));
-            raise_weight(w, u, weight, &end);
+            raise_value(w, w->weight, u, weight, &end);
         }
     }
+}
+
+static void write_vertex(const limits_work *w, int32_t v)
+{
+    for (int32_t i = w->limits->render_first[v]; i < w->limits->render_first[v + 1]; i++)
+        memcpy((unsigned char *)w->out->positions + (size_t)w->limits->render_vertices[i] * w->stride,
+               w->x + 3 * (size_t)v, 3 * sizeof(float));
 }
 
 static void blend(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -258,9 +322,7 @@ static void blend(void *work, int32_t begin, int32_t end, int32_t worker)
             to[k] = x[k] + w->weight[v] * (at(w->reference, v)[k] - x[k]);
         if (w->def->blocked != NULL && w->def->blocked(w->def->user, x, to)) continue;
         memcpy(x, to, sizeof to);
-        for (int32_t i = w->limits->render_first[v]; i < w->limits->render_first[v + 1]; i++)
-            memcpy((unsigned char *)w->out->positions + (size_t)w->limits->render_vertices[i] * w->stride, x,
-                   3 * sizeof *x);
+        write_vertex(w, v);
     }
 }
 
@@ -273,6 +335,33 @@ static void gather_reference(void *work, int32_t begin, int32_t end, int32_t wor
         if (first == w->limits->render_first[v + 1]) continue;
         memcpy(w->reference + 3 * (size_t)v, at(w->render, w->limits->render_vertices[first]), 3 * sizeof(float));
     }
+}
+
+/* Moves the ends of edges that still exceed a limit, in a fixed order. Returns whether there were any. */
+static bool move_ends(limits_work *w)
+{
+    const sup_shape_limits *l = w->limits;
+    bool any = false;
+    for (int32_t v = 0; v < l->vertex_count; v++)
+        for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++) {
+            float own[3], reference[3];
+            int32_t u = l->neighbours[e];
+            if (u < v) continue;
+            subtract(at(w->x, u), at(w->x, v), own);
+            float square = sup_limits_dot(own, own);
+            if (!sup_limits_exceeds(square, l->neighbour_length[e])) continue;
+            subtract(at(w->reference, u), at(w->reference, v), reference);
+            float step = sup_limits_edge_step(square, sup_limits_dot(reference, reference), l->neighbour_length[e]);
+            if (step == 0.0f) continue;
+            any = true;
+            for (int k = 0; k < 3; k++) {
+                w->x[3 * (size_t)v + (size_t)k] += step * own[k];
+                w->x[3 * (size_t)u + (size_t)k] -= step * own[k];
+            }
+            write_vertex(w, v);
+            write_vertex(w, u);
+        }
+    return any;
 }
 
 /* Whether anything exceeds a limit. */
@@ -294,19 +383,21 @@ sup_result sup_shape_limits_apply(const sup_context *context, const sup_shape_li
     layout(limits, scratch, &w);
     w.stride = out->position_stride != 0 ? out->position_stride : 3 * sizeof(float);
     sup_parallel(context, limits->vertex_count, GRAIN, gather, &w);
-    for (int32_t pass = 0; pass < SUP_LIMITS_PASSES && exceeds(context, &w); pass++) {
-        sup_result result = pass == 0 ? def->reference(def->user, w.render) : SUP_OK;
-        if (result != SUP_OK) return result;
+    if (!exceeds(context, &w)) return SUP_OK;
+    sup_result result = def->reference(def->user, w.render);
+    if (result != SUP_OK) return result;
+    sup_parallel(context, limits->vertex_count, GRAIN, gather_reference, &w);
+    find_distrust(&w);
+    for (int32_t pass = 0; pass < SUP_LIMITS_PASSES && (pass == 0 || exceeds(context, &w)); pass++) {
         int32_t end = 0;
-        w.queue[0] = 0;
-        if (pass == 0) sup_parallel(context, limits->vertex_count, GRAIN, gather_reference, &w);
-        memset(w.weight, 0, (size_t)limits->vertex_count * sizeof *w.weight);
-        memset(w.listed, 0, (size_t)limits->vertex_count);
+        clear_values(&w, w.weight);
         weigh_edges(&w, &end);
         weigh_triangles(&w, &end);
         if (end == 0 && !w.listed[w.queue[0]]) break;
         spread(&w, 0, end);
         sup_parallel(context, limits->vertex_count, GRAIN, blend, &w);
+    }
+    for (int32_t sweep = 0; sweep < SUP_LIMITS_SWEEPS && move_ends(&w); sweep++) {
     }
     return SUP_OK;
 }

@@ -15,6 +15,7 @@
 /* The welded skin of a model; the arrays lie in its memory block. */
 typedef struct sup_shape_limits {
     int32_t vertex_count, triangle_count, render_count; /* render_count: vertices of the output */
+    float size;                     /* of the character, file units */
     const int32_t *triangles;       /* [triangle_count*3] */
     const int32_t *adjacent;        /* [triangle_count*3] triangles at the edges, -1 for none; all -1: not judged */
     const int32_t *neighbour_first; /* [vertex_count+1] */

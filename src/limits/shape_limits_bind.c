@@ -116,7 +116,9 @@ sup_result sup_shape_limits_bind(const sup_context *context, const sup_rig *rig,
     if (result != SUP_OK) return result;
     sup_arena arena = sup_arena_create(&context->allocator);
     b.normal = sup_arena_alloc(&arena, (size_t)rig->skin_triangle_count, 3 * sizeof *b.normal);
-    bool added = b.normal != NULL && add_triangles(&b) && add_neighbours(&b) && add_render_vertices(&b);
+    float *size = sup_model_add(builder, "limits.size", SUP_ARRAY_FLOAT, 1);
+    if (size != NULL) *size = rig->size;
+    bool added = size != NULL && b.normal != NULL && add_triangles(&b) && add_neighbours(&b) && add_render_vertices(&b);
     sup_arena_destroy(&arena);
     sup_adjacency_destroy(&b.adjacency);
     return added ? SUP_OK : sup_fail_memory(error, "the shape limits");
@@ -146,11 +148,13 @@ sup_result sup_shape_limits_open(const sup_model *model, sup_shape_limits *limit
             triangles = sup_model_array_count(model, "limits.triangles") / 3,
             edges = sup_model_array_count(model, "limits.neighbours"),
             render = sup_model_array_count(model, "limits.render_vertices");
-    bool good = vertices >= 0 && triangles >= 0 && vertices <= INT32_MAX / 16 && triangles <= INT32_MAX / 16;
+    const float *size = sup_model_array(model, "limits.size", SUP_ARRAY_FLOAT, 1);
+    bool good = size != NULL && isfinite(*size) && *size > 0.0f && vertices >= 0 && triangles >= 0 && vertices <= INT32_MAX / 16 && triangles <= INT32_MAX / 16;
     sup_shape_limits l = {.vertex_count = (int32_t)vertices,
                           .triangle_count = (int32_t)triangles,
                           .render_count = sup_model_vertex_count(model)};
     if (good) {
+        l.size = *size;
         l.triangles = sup_model_array(model, "limits.triangles", SUP_ARRAY_INT32, 3 * triangles);
         l.adjacent = sup_model_array(model, "limits.adjacent", SUP_ARRAY_INT32, 3 * triangles);
         l.neighbour_first = sup_model_array(model, "limits.neighbour_first", SUP_ARRAY_INT32, vertices + 1);

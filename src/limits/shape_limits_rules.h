@@ -39,13 +39,48 @@ SUP_SHARED float sup_limits_edge_weight(const float own[3], const float referenc
     return fminf(1.0f, fmaxf(0.0f, ((is_long ? -b - root : -b + root) / a)));
 }
 
-/* Weight of a triangle, by the cosines of its normal with the mean normal of its neighbours in both skins: none where
- * the reference is flipped, or not less so. */
-SUP_SHARED float sup_limits_flip_weight(float own, float reference)
+/* Weight of a triangle, by the cosine of its normal with the mean normal of its neighbours. */
+SUP_SHARED float sup_limits_flip_weight(float cosine)
 {
-    float upright = fminf(1.0f, fmaxf(0.0f, reference / SUP_LIMITS_FLIP_BEGIN));
-    float t = (SUP_LIMITS_FLIP_BEGIN - own) / (SUP_LIMITS_FLIP_BEGIN - SUP_LIMITS_FLIP_END);
-    return upright * fminf(1.0f, fmaxf(0.0f, t));
+    float t = (SUP_LIMITS_FLIP_BEGIN - cosine) / (SUP_LIMITS_FLIP_BEGIN - SUP_LIMITS_FLIP_END);
+    return fminf(1.0f, fmaxf(0.0f, t));
+}
+
+/* Distrust of the reference, 0 to 1, by the same cosine in it, and by the ratio of an edge to its rest length. */
+SUP_SHARED float sup_limits_fold_distrust(float cosine)
+{
+    float t = (SUP_LIMITS_TRUST_COSINE - cosine) / (SUP_LIMITS_TRUST_COSINE - SUP_LIMITS_TRUST_COSINE_END);
+    return fminf(1.0f, fmaxf(0.0f, t));
+}
+
+SUP_SHARED float sup_limits_stretch_distrust(float ratio)
+{
+    float t = (ratio - SUP_LIMITS_TRUST_STRETCH) / (SUP_LIMITS_TRUST_STRETCH_END - SUP_LIMITS_TRUST_STRETCH);
+    return fminf(1.0f, fmaxf(0.0f, t));
+}
+
+/* Distrust that a vertex of this distrust gives its neighbour. */
+SUP_SHARED float sup_limits_neighbour_distrust(float distrust, float rest, float size)
+{
+    return distrust - fabsf(rest) / (SUP_LIMITS_TRUST_REACH * size);
+}
+
+/* Factor of the weight of a vertex, by the distance of both skins there and the mean length of its edges at rest. */
+SUP_SHARED float sup_limits_near_factor(float distance, float mean_edge)
+{
+    float t = (SUP_LIMITS_FAR * mean_edge - distance) / ((SUP_LIMITS_FAR - SUP_LIMITS_NEAR) * mean_edge);
+    return fminf(1.0f, fmaxf(0.0f, t));
+}
+
+/* Fraction of an edge vector by which each of its ends moves so that it is within the limits, or as long as in the
+ * reference where that is outside; positive: towards each other. */
+SUP_SHARED float sup_limits_edge_step(float square, float reference2, float rest)
+{
+    float longest = SUP_LIMITS_MAX_STRETCH * rest, shortest = SUP_LIMITS_MIN_STRETCH * rest;
+    float highest = fmaxf(longest * longest, reference2), lowest = fminf(shortest * shortest, reference2);
+    if (square > highest) return 0.5f * (1.0f - sqrtf(highest / square));
+    if (square < lowest && square > 1e-12f * rest * rest) return 0.5f * (1.0f - sqrtf(lowest / square));
+    return 0.0f;
 }
 
 /* Weight that a vertex of this weight gives its neighbour; `distance`: of both skins, the larger one of both ends. */
