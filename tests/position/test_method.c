@@ -293,7 +293,7 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     }
     CHECK(count > 10);
     mean = fmin(mean / volume, 0.99);
-    sup_pbd_regions regions = {stiffness, follow};
+    sup_pbd_regions regions = {.stiffness = stiffness, .follow = follow};
     sup_position_soften(&view, soft, 0.25f, &regions);
     int32_t free_count = 0;
     for (size_t i = 0; i < slots; i++) {

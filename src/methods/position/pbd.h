@@ -83,6 +83,7 @@ typedef struct sup_pbd_settings {
 typedef struct sup_pbd_regions {
     float *stiffness; /* [slot_count] factor of the stiffness of all constraints of the particle; default 1 */
     float *follow;    /* [slot_count] factor of `follow`; default 1; 0: no spring to linear blending */
+    float *damping;   /* [slot_count] 1/s, in addition to `damping`; default 0; INFINITY: no momentum */
 } sup_pbd_regions;
 
 /* Unilateral constraints: called once per iteration, after volume, bind and stretch. positions: [slot_count*4] x, y, z,

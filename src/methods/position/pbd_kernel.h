@@ -146,11 +146,11 @@ static void predict(const sup_pbd_work *work, int32_t begin, int32_t end)
     for (int64_t slot = begin; slot < end; slot += SUP_LANES) {
         sup_wide4 p = sup_wide4_load(work->positions + 4 * slot), q = sup_wide4_load(work->previous + 4 * slot);
         sup_wide4 g = sup_wide4_load(work->guide + 4 * slot), h = sup_wide4_load(work->guide_previous + 4 * slot);
-        sup_wide follow = sup_wide_load(work->follow + slot);
+        sup_wide follow = sup_wide_load(work->follow + slot), keep = retain * sup_wide_load(work->momentum + slot);
         point guide_motion = difference(g, h), relative = difference(p, q);
-        relative = (point){sup_wide_fma(relative.x, ratio, -guide_motion.x) * retain,
-                           sup_wide_fma(relative.y, ratio, -guide_motion.y) * retain,
-                           sup_wide_fma(relative.z, ratio, -guide_motion.z) * retain};
+        relative = (point){sup_wide_fma(relative.x, ratio, -guide_motion.x) * keep,
+                           sup_wide_fma(relative.y, ratio, -guide_motion.y) * keep,
+                           sup_wide_fma(relative.z, ratio, -guide_motion.z) * keep};
         sup_wide length = sup_wide_sqrt(dot(relative, relative));
         sup_wide cap = sup_wide_select(sup_wide_less(max_displacement, length),
                                        max_displacement / at_least(length, max_displacement), one);

@@ -34,6 +34,7 @@ enum {
     SUP_POSITION_K_BIND,
     SUP_POSITION_ITERATIONS,
     SUP_POSITION_SUBSTEPS,
+    SUP_POSITION_MOMENTUM,
     SUP_POSITION_DAMPING,
     SUP_POSITION_DENSITY,
     SUP_POSITION_GRAVITY,
@@ -104,5 +105,8 @@ void sup_position_paint_particles(int64_t slot_count, const int32_t *vertex, con
  * it, they follow linear blending less, and their stiffness changes towards `stiffness` times the default. The painted
  * stiffness is always a factor. */
 void sup_position_soften(const sup_position_view *view, const float *soft, float stiffness, sup_pbd_regions *regions);
+/* Sets the damping of the particles from their factors of `follow`: particles that follow linear blending fully have no
+ * momentum, unless `momentum` in [0, 1], a minimum for all of them, is above 0; free ones are not damped. */
+void sup_position_set_momentum(int32_t slot_count, double momentum, sup_pbd_regions *regions);
 
 #endif

@@ -157,6 +157,49 @@ static bool is_rigid(const binding *b, int32_t v)
     return b->weight[first] >= RIGID_WEIGHT && b->joint[first] == b->bone[v];
 }
 
+/* --- Rigid components --- */
+
+/* Joint of the rigid component (sup_rig_rigid_joints) that a corner of the skin belongs to, -1 for soft skin. */
+static int32_t rigid_joint_of(const binding *b, int32_t corner)
+{
+    const sup_simulated_surface *s = &b->surface;
+    return sup_rig_rigid_joints(b->input->rig)[s->fine_source[s->coarse_fine[corner]]];
+}
+
+static bool has_rigid_components(const binding *b)
+{
+    for (int32_t v = 0; v < b->surface.coarse_count; v++)
+        if (rigid_joint_of(b, v) >= 0) return true;
+    return false;
+}
+
+/* Particles inside and under rigid components become kinematic: those whose nearest skin is rigid, and those of the
+ * tissue on which a small component without tissue of its own lies. Their motion is linear blending, as that of the
+ * components, so that neither penetrates the other more than in linear blending. */
+static sup_result fix_rigid_components(binding *b, sup_error *error)
+{
+    const sup_simulated_surface *s = &b->surface;
+    sup_bvh tissue;
+    if (!has_rigid_components(b)) return SUP_OK;
+    for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
+        sup_bvh_nearest near = sup_bvh_closest(&b->skin, particle_at(b, v), INFINITY);
+        if (near.triangle < 0) continue;
+        b->kinematic[v] |= rigid_joint_of(b, s->coarse_triangles[3 * (int64_t)near.triangle]) >= 0;
+    }
+    sup_result result = sup_bvh_create(b->input->context, b->mesh.positions, b->mesh.triangle_count, b->mesh.triangles,
+                                       &tissue, error);
+    if (result != SUP_OK) return result;
+    for (int32_t v = 0; v < s->coarse_count; v++) {
+        if (rigid_joint_of(b, v) < 0) continue;
+        sup_bvh_nearest near =
+            sup_bvh_closest(&tissue, sup_v3_load(s->coarse_positions + 3 * (int64_t)v), b->mesh.report.spacing);
+        for (int k = 0; near.triangle >= 0 && k < 3; k++)
+            b->kinematic[b->mesh.triangles[3 * (int64_t)near.triangle + k]] = true;
+    }
+    sup_bvh_free(&tissue);
+    return SUP_OK;
+}
+
 static sup_result bind_bones(binding *b, sup_error *error)
 {
     int32_t particles = b->mesh.vertex_count, joints = b->input->rig->joint_count;
@@ -177,7 +220,7 @@ static sup_result bind_bones(binding *b, sup_error *error)
         b->kinematic[v] =
             b->bone[v] >= 0 && is_rigid(b, v) &&
             b->distance[v] * sum[2 * b->bone[v] + 1] < b->input->values[SUP_POSITION_CORE] * sum[2 * b->bone[v]];
-    return SUP_OK;
+    return fix_rigid_components(b, error);
 }
 
 /* --- The model --- */
@@ -234,8 +277,9 @@ static sup_result bind_embedding(binding *b, sup_error *error)
     bool *follows = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(bool));
     float *fine = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(float));
     if (follows == NULL || fine == NULL || !find_fine(b, fine)) return sup_fail_memory(error, "the render mesh");
+    const int32_t *rigid = sup_rig_rigid_joints(rig);
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        follows[v] = rig->vertex_to_skin[v] >= 0;
+        follows[v] = rig->vertex_to_skin[v] >= 0 && rigid[rig->vertex_to_skin[v]] < 0;
     sup_position_embed_def def = {.particle_count = b->mesh.vertex_count,
                                   .tet_count = b->mesh.tet_count,
                                   .triangle_count = b->mesh.triangle_count,

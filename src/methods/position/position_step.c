@@ -37,7 +37,7 @@ typedef struct layout {
 
 /* Parameters for which the regions were computed. */
 typedef struct region_values {
-    double soft, joint, radius, stiffness;
+    double soft, joint, radius, stiffness, momentum;
 } region_values;
 
 typedef struct position_state {
@@ -48,6 +48,7 @@ typedef struct position_state {
     bool diverged;    /* the last step was out of range: the frame shows linear blending */
     region_values regions;
     uint32_t region_version;
+    bool was_reset;                          /* no time has passed since the reset */
     bool opened, repainted;                  /* the state has the painted maps; they changed since the last frame */
     int32_t still;                           /* steps since anything but the tissue moved */
     int32_t quiet;                           /* steps since the tissue moved */
@@ -281,14 +282,13 @@ static void paint_soft(position_state *s, const region_values *values, float *so
 static void update_regions(position_state *s, const double *v)
 {
     region_values now = {v[SUP_POSITION_SOFT], v[SUP_POSITION_SOFT_JOINT], v[SUP_POSITION_SOFT_RADIUS],
-                         v[SUP_POSITION_SOFT_STIFFNESS]};
-    if (!s->repainted && s->region_version > 0 && now.soft == s->regions.soft && now.joint == s->regions.joint &&
-        now.radius == s->regions.radius && now.stiffness == s->regions.stiffness)
-        return;
+                         v[SUP_POSITION_SOFT_STIFFNESS], v[SUP_POSITION_MOMENTUM]};
+    if (!s->repainted && s->region_version > 0 && memcmp(&now, &s->regions, sizeof now) == 0) return;
     float *soft = at(s, s->at.soft);
     sup_pbd_regions regions = sup_pbd_regions_of(&s->view.pbd, at(s, s->at.pbd));
     paint_soft(s, &now, soft);
     sup_position_soften(&s->view, soft, (float)now.stiffness, &regions);
+    sup_position_set_momentum(s->view.pbd.slot_count, now.momentum, &regions);
     s->regions = now;
     s->region_version++;
 }
@@ -452,6 +452,7 @@ sup_result sup_position_reset(const sup_step_input *input, void *state)
     sup_pbd_init(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
     compute_joints(s, input->pose);
     settle(s, input);
+    s->was_reset = true;
     return SUP_OK;
 }
 
@@ -477,7 +478,11 @@ static void advance(position_state *s, const sup_step_input *input)
     sup_timestep frame =
         sup_timestep_advance(&s->ahead, (double)input->dt, step_seconds(input->values), SUP_TIMESTEP_AHEAD);
     compute_joints(s, input->pose);
-    if (sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size)) {
+    bool cut = input->dt > 0.0f && sup_timestep_is_cut(s->view.joint_count, s->view.collide.parent,
+                                                       s->view.joint_centre, previous, now, (double)input->dt,
+                                                       s->was_reset);
+    s->was_reset = s->was_reset && !(input->dt > 0.0f);
+    if (cut || sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size)) {
         settle(s, input);
         return;
     }

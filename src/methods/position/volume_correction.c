@@ -45,10 +45,13 @@ sup_result sup_volume_correction_bind(const sup_rig *rig, sup_model_builder *bui
     float *stored = add(builder, prefix, "volume", SUP_ARRAY_FLOAT, 1);
     if (triangle == NULL || source == NULL || skin_of == NULL || stored == NULL)
         return sup_fail_memory(error, "the volume of the skin");
+    const int32_t *rigid = sup_rig_rigid_joints(rig);
     memcpy(triangle, rig->skin_triangles, (size_t)(3 * triangles) * sizeof *triangle);
     memcpy(source, rig->skin_to_vertex, (size_t)skin * sizeof *source);
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        skin_of[v] = skin > 0 ? rig->vertex_to_skin[v] : -1;
+        skin_of[v] = skin > 0 && rig->vertex_to_skin[v] >= 0 && rigid[rig->vertex_to_skin[v]] < 0
+                         ? rig->vertex_to_skin[v]
+                         : -1;
     stored[0] = (float)volume;
     return SUP_OK;
 }
@@ -141,7 +144,7 @@ void sup_volume_correction_apply(const sup_volume_correction *correction, float 
     double volume = measure_volume(correction, work) / 6.0, area = 0.0, rest = (double)correction->volume;
     for (int32_t i = 0; i < correction->skin_count; i++) {
         float *g = work + 8 * (int64_t)i + 4, length = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-        area += (double)length / 6.0;
+        if (correction->skin_of[correction->source[i]] >= 0) area += (double)length / 6.0;
         for (int c = 0; c < 3; c++)
             g[c] = length > 0.0f ? g[c] / length : 0.0f;
     }

@@ -3,7 +3,7 @@
  * The tets preserve volume only to the accuracy of a dozen iterations, and the render mesh lies slightly above them:
  * together up to about 1 % is lost or gained in extreme bends. The whole skin is offset along its normals by
  * (V_rest - V) / area, 0.1 to 0.2 mm on a human. Only for closed skins without morph targets, which may change the
- * volume. */
+ * volume. Rigid components do not move. */
 #ifndef SUP_METHODS_POSITION_VOLUME_CORRECTION_H
 #define SUP_METHODS_POSITION_VOLUME_CORRECTION_H
 
@@ -15,7 +15,7 @@ typedef struct sup_volume_correction {
     int32_t vertex_count, skin_count, triangle_count; /* no triangles: no correction */
     const int32_t *triangle;                          /* [triangle_count*3] skin vertices */
     const int32_t *source;                            /* [skin_count] a render vertex */
-    const int32_t *skin_of;                           /* [vertex_count] skin vertex, or -1 */
+    const int32_t *skin_of;                           /* [vertex_count] skin vertex, -1 where it does not move */
     float volume;                                     /* at rest, sizes cubed */
 } sup_volume_correction;
 
