@@ -240,6 +240,8 @@ static void begin_step(const sup_pbd *pbd, pbd_state *s, const sup_pbd_input *in
     w->guide = input->guide;
     w->guide_previous = input->guide_previous;
     w->bone = input->bone;
+    w->volume_rest = input->volume_rest != NULL ? input->volume_rest : pbd->volume_rest;
+    w->stretch_rest = input->stretch_rest != NULL ? input->stretch_rest : pbd->stretch_rest;
     for (int k = 0; k < 3; k++)
         w->gravity[k] = input->gravity[k] * h * h;
     w->retain = s->last_seconds > 0.0f ? (float)exp(-(double)input->damping * (double)h) : 1.0f;

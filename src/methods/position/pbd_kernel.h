@@ -54,7 +54,7 @@ SUP_WIDE4 void volume_batch(const sup_pbd_work *work, int64_t batch, int lane, b
     g[2] = cross(c, a);
     g[3] = cross(a, b);
     g[0] = (point){-(g[1].x + g[2].x + g[3].x), -(g[1].y + g[2].y + g[3].y), -(g[1].z + g[2].z + g[3].z)}; /* eq. 4.8 */
-    sup_wide error = dot(g[3], c) - sup_wide_load(s->volume_rest + at);
+    sup_wide error = dot(g[3], c) - sup_wide_load(work->volume_rest + at);
     sup_wide sum = p[0].w * dot(g[0], g[0]);
     for (int k = 1; k < 4; k++)
         sum = sup_wide_fma(p[k].w, dot(g[k], g[k]), sum);
@@ -91,7 +91,7 @@ SUP_WIDE4 void stretch_batch(const sup_pbd_work *work, int64_t batch, int lane, 
     sup_wide4 p = sup_wide4_gather(work->positions, corner),
               q = sup_wide4_gather(work->positions, corner + SUP_PBD_LANES);
     point d = difference(p, q);
-    sup_wide step = length_step(d, sup_wide_load(s->stretch_rest + at), p.w + q.w,
+    sup_wide step = length_step(d, sup_wide_load(work->stretch_rest + at), p.w + q.w,
                                 sup_wide_load(work->stretch_compliance + at), work->stretch_lambda + at, raw);
     sup_wide4_scatter(work->positions, corner, moved(p, step * p.w, d));
     sup_wide4_scatter(work->positions, corner + SUP_PBD_LANES, moved(q, -(step * q.w), d));

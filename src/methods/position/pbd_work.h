@@ -23,6 +23,8 @@ typedef struct sup_pbd_work {
     const float *guide;          /* [slot_count*4] */
     const float *guide_previous; /* [slot_count*4] */
     const float *bone;           /* [slot_count*4] */
+    const float *volume_rest;    /* [volume_batches*16] */
+    const float *stretch_rest;   /* [stretch_batches*16] */
     float gravity[3];            /* displacement per step */
     float retain;                /* damping factor of the relative velocity */
     float ratio;                 /* timestep / previous timestep */

@@ -6,6 +6,7 @@
  * The coordinates of the solver are in sizes of the character, relative to an origin that follows it: the result
  * depends neither on the unit nor on the distance from the world origin. */
 #include "methods/position/position.h"
+#include "methods/position/position_scale.h"
 
 #include "base/simd.h"
 #include "pose/timestep.h"
@@ -32,7 +33,7 @@ typedef struct layout {
     size_t output[2];            /* float4 [slot_count] particles and guide of the frame */
     size_t start;                /* float4 [slot_count] start of the last step; contact changes that of the solver */
     size_t painted;              /* float [slot_count*SUP_POSITION_MAP_COUNT] */
-    size_t pbd, embed, collide, correction, linear;
+    size_t pbd, scale, embed, collide, correction, linear;
 } layout;
 
 /* Parameters for which the regions were computed. */
@@ -46,6 +47,7 @@ typedef struct position_state {
     double ahead;     /* time of the last step minus time of the frame, seconds */
     double origin[3]; /* of the solver's space, file units */
     bool diverged;    /* the last step was out of range: the frame shows linear blending */
+    sup_position_scaled scaled; /* rest values of the last step */
     region_values regions;
     uint32_t region_version;
     bool was_reset;                          /* no time has passed since the reset */
@@ -77,6 +79,7 @@ static sup_result find_offsets(const sup_position_view *view, const sup_model *m
     at.soft = sup_layout_add(slots, 1, bytes / 4);
     at.painted = sup_layout_add(slots, 1, bytes / 4 * SUP_POSITION_MAP_COUNT);
     at.pbd = sup_layout_add(slots, 1, sup_pbd_state_size(&view->pbd));
+    at.scale = sup_layout_add(slots, 1, sup_position_scale_size(view));
     at.embed = sup_layout_add(slots, 1, sup_position_embed_scratch(&view->embed));
     at.collide = sup_layout_add(slots, 1, sup_collide_state_size(&view->collide));
     at.correction = sup_layout_add(slots, 1, sup_volume_correction_scratch(&view->correction));
@@ -116,6 +119,7 @@ sup_result sup_position_restore(const sup_step_input *input, void *state)
     }
     memset(&s->view, 0, sizeof s->view);
     memset(&s->at, 0, sizeof s->at);
+    s->scaled = (sup_position_scaled){.volume = s->scaled.volume}; /* computed again in each step */
     if (input == NULL) return SUP_OK;
     sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
@@ -151,6 +155,7 @@ static void blend_particles(void *work, int32_t begin, int32_t end, int32_t work
     const sup_position_view *view = &s->view;
     const float *columns = at(s, s->at.columns);
     float *guide = ((blend_work *)work)->guide, *bone = at(s, s->at.bone), scale = 1.0f / view->size;
+    const float *distance = s->scaled.bone_distance;
     SUP_UNUSED(worker);
     for (int64_t i = begin; i < end; i++) {
         const float *rest = view->rest + 4 * i;
@@ -172,7 +177,7 @@ static void blend_particles(void *work, int32_t begin, int32_t end, int32_t work
         p = sup_four_fma(sup_four_splat(q[1]), sup_four_load(m + 4), p);
         p = sup_four_fma(sup_four_splat(q[2]), sup_four_load(m + 8), p);
         memcpy(bone + 4 * i, &p, sizeof p);
-        bone[4 * i + 3] = rest[3] * scale;
+        bone[4 * i + 3] = (distance != NULL ? distance[i] : rest[3]) * scale;
     }
 }
 
@@ -186,6 +191,7 @@ static void blend_to(position_state *s, const sup_context *context, const sup_ma
 static void blend_guide(position_state *s, const sup_context *context, const sup_mat34 *joints)
 {
     memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.slot_count * 4 * sizeof(float));
+    s->scaled = sup_position_scale(context, &s->view, joints, at(s, s->at.scale));
     blend_to(s, context, joints, at(s, s->at.guide[0]));
 }
 
@@ -314,6 +320,8 @@ static sup_pbd_input solver_input(position_state *s, const double *v)
                            .guide = at(s, s->at.guide[0]),
                            .guide_previous = at(s, s->at.guide[1]),
                            .bone = at(s, s->at.bone),
+                           .volume_rest = s->scaled.volume_rest,
+                           .stretch_rest = s->scaled.stretch_rest,
                            .damping = (float)v[SUP_POSITION_DAMPING],
                            .iterations = (int32_t)v[SUP_POSITION_ITERATIONS]};
     input.gravity[axes[(int)v[SUP_POSITION_UP]]] = (float)(-v[SUP_POSITION_GRAVITY] / size);
