@@ -271,12 +271,44 @@ static bool find_fine(const binding *b, float *fine)
     return true;
 }
 
+/* The anchors of the vertices of details, components too small for tissue of their own: of each detail the vertex
+ * nearest to its centre. */
+static bool find_anchors(binding *b, int32_t *anchor)
+{
+    const sup_rig *rig = b->input->rig;
+    size_t components = (size_t)rig->skin_vertex_count;
+    double *centre = sup_arena_alloc(&b->arena, components, 4 * sizeof *centre);
+    int32_t *nearest = sup_arena_alloc(&b->arena, components, sizeof *nearest); /* vertex + 1 */
+    if (centre == NULL || nearest == NULL) return false;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++)
+        for (int k = 0; k < 4 && rig->skin_component[v] >= 0; k++)
+            centre[4 * (int64_t)rig->skin_component[v] + k] +=
+                k < 3 ? (double)rig->skin_positions[3 * (int64_t)v + k] : 1.0;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++) {
+        int32_t c = rig->skin_component[v];
+        if (c < 0 || !b->small[c]) continue;
+        sup_vec3d mean = sup_v3_scale(sup_v3(centre[4 * (int64_t)c], centre[4 * (int64_t)c + 1],
+                                             centre[4 * (int64_t)c + 2]), 1.0 / centre[4 * (int64_t)c + 3]);
+        const float *best = rig->skin_positions + 3 * (int64_t)(nearest[c] - 1);
+        sup_vec3d here = sup_v3_load(rig->skin_positions + 3 * (int64_t)v);
+        if (nearest[c] == 0 || sup_v3_distance(here, mean) < sup_v3_distance(sup_v3_load(best), mean))
+            nearest[c] = v + 1;
+    }
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        int32_t skin = rig->vertex_to_skin[v], c = skin >= 0 ? rig->skin_component[skin] : -1;
+        anchor[v] = c >= 0 && b->small[c] ? rig->skin_to_vertex[nearest[c] - 1] : -1;
+    }
+    return true;
+}
+
 static sup_result bind_embedding(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
     bool *follows = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(bool));
     float *fine = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(float));
-    if (follows == NULL || fine == NULL || !find_fine(b, fine)) return sup_fail_memory(error, "the render mesh");
+    int32_t *anchor = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(int32_t));
+    if (follows == NULL || fine == NULL || anchor == NULL || !find_fine(b, fine) || !find_anchors(b, anchor))
+        return sup_fail_memory(error, "the render mesh");
     const int32_t *rigid = sup_rig_rigid_joints(rig);
     for (int32_t v = 0; v < rig->vertex_count; v++)
         follows[v] = rig->vertex_to_skin[v] >= 0 && rigid[rig->vertex_to_skin[v]] < 0;
@@ -297,7 +329,8 @@ static sup_result bind_embedding(binding *b, sup_error *error)
                                   .reach = FOLLOW_REACH * b->mesh.report.spacing,
                                   .tangents = rig->tangents,
                                   .fine = fine,
-                                  .follows = follows};
+                                  .follows = follows,
+                                  .anchor = anchor};
     return sup_position_embed_bind(b->input->context, &def, b->builder, "embed", error);
 }
 
