@@ -9,6 +9,7 @@
  *            embed       embedding of the render mesh in the particles           position_embed_bind.c
  *            collide     data for contact                                        collide_bind.c
  *            correction  volume of the skin                                      volume_correction.c
+ *            limit       stretch and folds of the skin                           skin_limit*.c
  *     step   joints -> linear blending of the particles -> solver with contact, at a fixed rate -> render mesh
  *
  * The render mesh follows the surface particles (position_embed.h); props and details below the resolution of the
@@ -17,6 +18,7 @@
 #define SUP_METHODS_POSITION_POSITION_H
 
 #include "methods/position/position_embed.h"
+#include "methods/position/skin_limit.h"
 #include "methods/position/volume_correction.h"
 #include "methods/position/collide.h"
 #include "methods/position/pbd.h"
@@ -66,6 +68,7 @@ typedef struct sup_position_view {
     sup_position_embed embed;
     sup_collide collide;
     sup_volume_correction correction;
+    sup_skin_limit limit;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */

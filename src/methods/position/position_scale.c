@@ -43,19 +43,18 @@ size_t sup_position_scale_size(const sup_position_view *view)
     return lay_out(view, NULL, &w);
 }
 
-/* The stretch of a joint; true if it is not the identity. A singular matrix has that of its determinant, 0. */
-static bool stretch_of(const sup_mat34 *joint, float *tensor)
+/* The stretch of a joint, 0 if its matrix is singular; returns its largest deviation from the identity. */
+static double stretch_of(const sup_mat34 *joint, float *tensor)
 {
     static const int entry[TENSOR] = {0, 4, 8, 5, 2, 1};
     sup_quatd rotation;
-    double stretch[9] = {0};
-    bool scaled = false;
+    double stretch[9] = {0}, deviation = 0.0;
     if (!sup_affine_polar(sup_affine_from_float(*joint), &rotation, stretch)) memset(stretch, 0, sizeof stretch);
     for (int k = 0; k < TENSOR; k++) {
         tensor[k] = (float)stretch[entry[k]];
-        scaled |= fabs(stretch[entry[k]] - (k < 3 ? 1.0 : 0.0)) > NO_SCALE;
+        deviation = fmax(deviation, fabs(stretch[entry[k]] - (k < 3 ? 1.0 : 0.0)));
     }
-    return scaled;
+    return deviation;
 }
 
 static void stretch_slots(void *user, int32_t begin, int32_t end, int32_t worker)
@@ -135,30 +134,18 @@ static void scale_bones(void *user, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-/* Volume of the tissue / volume in the bind pose. */
-static float scaled_volume(const scale_work *w)
-{
-    const sup_pbd *pbd = &w->view->pbd;
-    double sum = 0.0, rest = 0.0;
-    for (int64_t i = 0; i < pbd->slot_count; i++) {
-        rest += (double)pbd->particle_volume[i];
-        sum += (double)pbd->particle_volume[i] * (double)determinant(w->slot + TENSOR * i);
-    }
-    return rest > 0.0 ? (float)(sum / rest) : 1.0f;
-}
-
 sup_position_scaled sup_position_scale(const sup_context *context, const sup_position_view *view,
                                        const sup_mat34 *joints, void *state)
 {
     scale_work w;
-    bool scaled = false;
+    double deviation = 0.0;
     lay_out(view, state, &w);
     for (int32_t j = 0; j < view->joint_count; j++)
-        scaled |= stretch_of(&joints[j], w.joint + TENSOR * (int64_t)j);
-    if (!scaled) return (sup_position_scaled){.volume = 1.0f};
+        deviation = fmax(deviation, stretch_of(&joints[j], w.joint + TENSOR * (int64_t)j));
+    if (!(deviation > NO_SCALE)) return (sup_position_scaled){0};
     sup_parallel(context, view->pbd.slot_count, GRAIN, stretch_slots, &w);
     sup_parallel(context, view->pbd.volume_batches, GRAIN / SUP_PBD_LANES, scale_volumes, &w);
     sup_parallel(context, view->pbd.stretch_batches, GRAIN / SUP_PBD_LANES, scale_lengths, &w);
     sup_parallel(context, view->pbd.slot_count, GRAIN, scale_bones, &w);
-    return (sup_position_scaled){w.volume, w.stretch, w.bone, scaled_volume(&w)};
+    return (sup_position_scaled){w.volume, w.stretch, w.bone, (float)deviation};
 }

@@ -17,7 +17,7 @@ typedef struct sup_position_scaled {
     const float *volume_rest;   /* as in sup_pbd */
     const float *stretch_rest;  /* as in sup_pbd */
     const float *bone_distance; /* [slot_count] distance to the bone, file units */
-    float volume;               /* of the tissue / volume in the bind pose; 1 without scale */
+    float deviation;            /* largest entry of a stretch, minus the identity; 0 without scale */
 } sup_position_scaled;
 
 sup_position_scaled sup_position_scale(const sup_context *context, const sup_position_view *view,

@@ -20,6 +20,8 @@ static const double FAR = 4.0;
  * late. */
 static const float STILL = 1e-6f, SLOW = 2e-6f, CREEP = 1e-4f;
 static const float REST_DAMPING = 60.0f; /* rest damping, 1/s */
+/* Deviation of the scale of a joint from 1 at which the volume of the skin is no longer corrected. */
+static const float MAX_SCALE = 0.1f;
 /* Steps without motion of the skeleton: rest damping begins, is full, and slow creep counts as rest. Steps at rest
  * after which the tissue sleeps. */
 enum { STILL_BEGIN = 100, STILL_DAMPED = 200, STILL_CREEP = 800, QUIET_STEPS = 10, ASLEEP = 1000000 };
@@ -33,7 +35,7 @@ typedef struct layout {
     size_t output[2];            /* float4 [slot_count] particles and guide of the frame */
     size_t start;                /* float4 [slot_count] start of the last step; contact changes that of the solver */
     size_t painted;              /* float [slot_count*SUP_POSITION_MAP_COUNT] */
-    size_t pbd, scale, embed, collide, correction, linear;
+    size_t pbd, scale, embed, collide, correction, limit, linear;
 } layout;
 
 /* Parameters for which the regions were computed. */
@@ -84,6 +86,7 @@ static sup_result find_offsets(const sup_position_view *view, const sup_model *m
     at.collide = sup_layout_add(slots, 1, sup_collide_state_size(&view->collide));
     at.correction = sup_layout_add(slots, 1, sup_volume_correction_scratch(&view->correction));
     slots->saved_size = slots->size; /* the scratch of linear blending depends on the number of threads */
+    at.limit = sup_layout_add(slots, 1, sup_skin_limit_scratch(&view->limit));
     at.linear = sup_layout_add(slots, 1, linear.size);
     *offsets = at;
     return SUP_OK;
@@ -119,7 +122,7 @@ sup_result sup_position_restore(const sup_step_input *input, void *state)
     }
     memset(&s->view, 0, sizeof s->view);
     memset(&s->at, 0, sizeof s->at);
-    s->scaled = (sup_position_scaled){.volume = s->scaled.volume}; /* computed again in each step */
+    s->scaled = (sup_position_scaled){.deviation = s->scaled.deviation}; /* pointers into the state */
     if (input == NULL) return SUP_OK;
     sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
@@ -532,13 +535,17 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     if (s->diverged) return SUP_OK;
+    sup_skin_limit_begin(&s->view.limit, s->view.size, at(s, s->at.limit), out);
     interpolate_frame(s, input->context, step_seconds(input->values));
     sup_position_embed_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
     sup_position_embed_apply(input->context, &s->view.embed, at(s, s->at.output[0]), at(s, s->at.output[1]), &space,
                              at(s, s->at.embed), out);
-    sup_volume_correction_apply(&s->view.correction, s->view.size, at(s, s->at.correction), out);
+    /* The volume of a scaled body is not known: no correction from a scale of MAX_SCALE on. */
+    sup_volume_correction_apply(&s->view.correction, s->view.size, 1.0f - fminf(s->scaled.deviation / MAX_SCALE, 1.0f),
+                                at(s, s->at.correction), out);
     sup_collide_project_skin(&s->view.collide, at(s, s->at.collide), input->context, at(s, s->at.joints[0]), s->origin,
                              out);
+    sup_skin_limit_apply(&s->view.limit, s->view.size, at(s, s->at.limit), out);
     return SUP_OK;
 }
 

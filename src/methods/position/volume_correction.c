@@ -1,10 +1,11 @@
 /* volume_correction.c - see volume_correction.h. */
 #include "methods/position/volume_correction.h"
 
+#include "base/simd.h"
 #include "math/vec3.h"
 
 /* Tolerated relative area defect of a closed skin; and the maximum correction relative to the volume. */
-static const double MAX_DEFECT = 1e-3, MAX_FRACTION = 0.03;
+static const double MAX_DEFECT = 1e-3, MAX_FRACTION = 0.15;
 
 static sup_vec3d skin_at(const sup_rig *rig, int32_t v)
 {
@@ -105,50 +106,53 @@ static float *position_of(const sup_skin_out *out, int32_t v)
     return (float *)(void *)((unsigned char *)out->positions + (size_t)v * out->position_stride);
 }
 
-/* Six times the volume, and six times its gradient per vertex: eq. 4.4 with the first corner at the origin. */
+static sup_four cross(sup_four a, sup_four b)
+{
+    return (sup_four){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0f};
+}
+
+/* Six times the volume. Its gradient, times six, is for a closed surface the sum of the area normals at a vertex. */
 static double measure_volume(const sup_volume_correction *correction, float *work)
 {
     double sum = 0.0;
     for (int64_t t = 0; t < correction->triangle_count; t++) {
-        float *p[3], cross[3][3];
-        for (int k = 0; k < 3; k++)
-            p[k] = work + 8 * (int64_t)correction->triangle[3 * t + k];
+        float *p[3];
+        sup_four at[3];
         for (int k = 0; k < 3; k++) {
-            const float *a = p[(k + 1) % 3], *b = p[(k + 2) % 3];
-            cross[k][0] = a[1] * b[2] - a[2] * b[1];
-            cross[k][1] = a[2] * b[0] - a[0] * b[2];
-            cross[k][2] = a[0] * b[1] - a[1] * b[0];
+            p[k] = work + 8 * (int64_t)correction->triangle[3 * t + k];
+            at[k] = sup_four_load(p[k]);
         }
-        sum += (double)(p[0][0] * cross[0][0] + p[0][1] * cross[0][1] + p[0][2] * cross[0][2]);
-        for (int k = 0; k < 3; k++)
-            for (int c = 0; c < 3; c++)
-                p[k][4 + c] += cross[k][c];
+        sup_four n = cross(at[1] - at[0], at[2] - at[0]), product = at[0] * n;
+        sum += (double)(product[0] + product[1] + product[2]);
+        for (int k = 0; k < 3; k++) {
+            sup_four gradient = sup_four_load(p[k] + 4) + n;
+            memcpy(p[k] + 4, &gradient, sizeof gradient);
+        }
     }
     return sum;
 }
 
-void sup_volume_correction_apply(const sup_volume_correction *correction, float size, void *scratch,
+void sup_volume_correction_apply(const sup_volume_correction *correction, float size, float share, void *scratch,
                                  const sup_skin_out *out)
 {
-    if (correction->triangle_count == 0 || out->positions == NULL) return;
+    if (correction->triangle_count == 0 || out->positions == NULL || !(share > 0.0f)) return;
     float *work = scratch, scale = 1.0f / size;
     const float *first = position_of(out, correction->source[0]);
     const float origin[3] = {first[0], first[1], first[2]};
     for (int32_t i = 0; i < correction->skin_count; i++) {
         const float *p = position_of(out, correction->source[i]);
-        for (int c = 0; c < 4; c++) {
-            work[8 * (int64_t)i + c] = c < 3 ? (p[c] - origin[c]) * scale : 0.0f;
-            work[8 * (int64_t)i + 4 + c] = 0.0f;
-        }
+        const sup_four at[2] = {{(p[0] - origin[0]) * scale, (p[1] - origin[1]) * scale, (p[2] - origin[2]) * scale}};
+        memcpy(work + 8 * (int64_t)i, at, sizeof at);
     }
     double volume = measure_volume(correction, work) / 6.0, area = 0.0, rest = (double)correction->volume;
     for (int32_t i = 0; i < correction->skin_count; i++) {
-        float *g = work + 8 * (int64_t)i + 4, length = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+        sup_four g = sup_four_load(work + 8 * (int64_t)i + 4), square = g * g;
+        float length = sqrtf(square[0] + square[1] + square[2]);
         if (correction->skin_of[correction->source[i]] >= 0) area += (double)length / 6.0;
-        for (int c = 0; c < 3; c++)
-            g[c] = length > 0.0f ? g[c] / length : 0.0f;
+        g *= sup_four_splat(length > 0.0f ? 1.0f / length : 0.0f);
+        memcpy(work + 8 * (int64_t)i + 4, &g, sizeof g);
     }
-    double missing = fmax(fmin(rest - volume, MAX_FRACTION * rest), -MAX_FRACTION * rest);
+    double missing = (double)share * fmax(fmin(rest - volume, MAX_FRACTION * rest), -MAX_FRACTION * rest);
     float by = area > 0.0 && isfinite(missing) ? (float)(missing / area) * size : 0.0f;
     for (int32_t v = 0; v < correction->vertex_count; v++) {
         if (correction->skin_of[v] < 0) continue;

@@ -25,7 +25,8 @@ sup_result sup_volume_correction_open(const sup_model *model, const char *prefix
                                       sup_error *error);
 /* Scratch size in bytes, a multiple of 64. */
 size_t sup_volume_correction_scratch(const sup_volume_correction *correction);
-void sup_volume_correction_apply(const sup_volume_correction *correction, float size, void *scratch,
+/* `share` in [0, 1]: of the correction. */
+void sup_volume_correction_apply(const sup_volume_correction *correction, float size, float share, void *scratch,
                                  const sup_skin_out *out);
 
 #endif
