@@ -20,6 +20,9 @@ static const double FAR = 4.0;
  * late. */
 static const float STILL = 1e-6f, SLOW = 2e-6f, CREEP = 1e-4f;
 static const float REST_DAMPING = 60.0f; /* rest damping, 1/s */
+/* Stretch of an edge of the skin that is allowed in any pose; with soft tissue, which swings also where linear blending
+ * does not stretch. */
+static const float FREE_STRETCH = 1.1f, FREE_STRETCH_SOFT = 1.5f;
 /* Deviation of the scale of a joint from 1 at which the volume of the skin is no longer corrected. */
 static const float MAX_SCALE = 0.1f;
 /* Steps without motion of the skeleton: rest damping begins, is full, and slow creep counts as rest. Steps at rest
@@ -52,6 +55,7 @@ typedef struct position_state {
     sup_position_scaled scaled; /* rest values of the last step */
     region_values regions;
     uint32_t region_version;
+    bool swings;                             /* some particles have momentum */
     bool was_reset;                          /* no time has passed since the reset */
     bool opened, repainted;                  /* the state has the painted maps; they changed since the last frame */
     int32_t still;                           /* steps since anything but the tissue moved */
@@ -298,6 +302,9 @@ static void update_regions(position_state *s, const double *v)
     paint_soft(s, &now, soft);
     sup_position_soften(&s->view, soft, (float)now.stiffness, &regions);
     sup_position_set_momentum(s->view.pbd.slot_count, now.momentum, &regions);
+    s->swings = false;
+    for (int32_t i = 0; i < s->view.pbd.slot_count; i++)
+        s->swings |= regions.damping[i] < INFINITY;
     s->regions = now;
     s->region_version++;
 }
@@ -535,7 +542,8 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     if (s->diverged) return SUP_OK;
-    sup_skin_limit_begin(&s->view.limit, s->view.size, at(s, s->at.limit), out);
+    sup_skin_limit_begin(&s->view.limit, s->view.size, s->swings ? FREE_STRETCH_SOFT : FREE_STRETCH,
+                         at(s, s->at.limit), out);
     interpolate_frame(s, input->context, step_seconds(input->values));
     sup_position_embed_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
     sup_position_embed_apply(input->context, &s->view.embed, at(s, s->at.output[0]), at(s, s->at.output[1]), &space,

@@ -1,5 +1,5 @@
 /* skin_limit.c - see skin_limit.h. */
-#include "methods/position/skin_limit.h"
+#include "methods/position/skin_limit_work.h"
 
 #include "base/simd.h"
 
@@ -13,7 +13,8 @@ typedef struct limiter {
     float origin[4];       /* file units */
     float limit;           /* squared length of an edge / squared rest length, at most */
     float *linear, *moved; /* [skin_count*4] in sizes, relative to the origin */
-    float *normal;         /* [triangle_count*4] area normal, 1 / its length */
+    float *normal;         /* [triangle_batches*16*4] area normal, 1 / its length */
+    int32_t *found;        /* [triangle_batches*16] batches with violations */
     int32_t *queue;        /* [triangle_count] ring of triangles to test */
     bool *queued;          /* [triangle_count] */
     bool *changed;         /* [skin_count] */
@@ -35,7 +36,8 @@ static size_t lay_out(const sup_skin_limit *skin, unsigned char *base, limiter *
     l->skin = skin;
     l->linear = carve(base, &size, points * 4 * sizeof(float));
     l->moved = carve(base, &size, points * 4 * sizeof(float));
-    l->normal = carve(base, &size, triangles * 4 * sizeof(float));
+    l->normal = carve(base, &size, (size_t)skin->triangle_batches * SUP_SKIN_LANES * 4 * sizeof(float));
+    l->found = carve(base, &size, (size_t)skin->triangle_batches * SUP_SKIN_LANES * sizeof(int32_t));
     l->queue = carve(base, &size, triangles * sizeof(int32_t));
     l->queued = carve(base, &size, triangles * sizeof(bool));
     l->changed = carve(base, &size, points * sizeof(bool));
@@ -74,20 +76,22 @@ static sup_four cross(sup_four a, sup_four b)
     return (sup_four){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0f};
 }
 
-void sup_skin_limit_begin(const sup_skin_limit *limit, float size, void *scratch, const sup_skin_out *out)
+static const sup_skin_kernels *kernels(void)
+{
+#if defined(__x86_64__) && !defined(SUPPLE_SCALAR)
+    if (sup_simd_lanes() >= 8) return &sup_skin_kernels_avx2;
+#endif
+    return &sup_skin_kernels_base;
+}
+
+void sup_skin_limit_begin(const sup_skin_limit *limit, float size, float least, void *scratch, const sup_skin_out *out)
 {
     limiter *l = scratch;
     if (out->positions == NULL || limit->triangle_count == 0) return;
     lay_out(limit, scratch, l);
     memcpy(l->origin, position_of(out, limit->source[0]), 3 * sizeof(float));
     gather(l, size, out, l->linear);
-    l->limit = 0.0f;
-    for (int64_t e = 0; e < limit->edge_count; e++) {
-        sup_four d = sup_four_load(l->linear + 4 * (int64_t)limit->edge[2 * e]) -
-                     sup_four_load(l->linear + 4 * (int64_t)limit->edge[2 * e + 1]);
-        float ratio = sum(d * d) * limit->edge_rest[e];
-        l->limit = ratio > l->limit ? ratio : l->limit;
-    }
+    l->limit = fmaxf(kernels()->largest_ratio(limit, l->linear), least * least);
 }
 
 /* --- Tests --- */
@@ -141,25 +145,21 @@ static void enqueue(limiter *l, int32_t t)
     l->queue[end < l->skin->triangle_count ? end : end - l->skin->triangle_count] = t;
 }
 
-/* Queues all triangles with an edge that is too long, and all that face away from their neighbours. */
+static void enqueue_found(limiter *l, int32_t count)
+{
+    const int32_t lanes = kernels()->lanes;
+    for (int32_t i = 0; i < count * lanes; i++) {
+        int32_t t = l->found[i / lanes] * lanes + i % lanes;
+        if (t < l->skin->triangle_count) enqueue(l, t);
+    }
+}
+
+/* Queues all triangles with an edge that is too long, and all that face away from their neighbours, with the others of
+ * their batches. */
 static void find_violations(limiter *l)
 {
-    const sup_skin_limit *s = l->skin;
-    for (int32_t t = 0; t < s->triangle_count; t++) {
-        corners c = corners_of(l, l->moved, t);
-        sup_four u = c.p[1] - c.p[0], v = c.p[2] - c.p[1], w = c.p[0] - c.p[2], n = normal_of(&c);
-        const float *rest = s->triangle_rest + 4 * (int64_t)t;
-        memcpy(l->normal + 4 * (int64_t)t, &n, sizeof n);
-        if ((sum(u * u) > l->limit * rest[0]) | (sum(v * v) > l->limit * rest[1]) | (sum(w * w) > l->limit * rest[2]))
-            enqueue(l, t);
-    }
-    for (int32_t t = 0; t < s->triangle_count; t++) {
-        const int32_t *neighbour = s->neighbour + 3 * (int64_t)t;
-        sup_four n[3] = {{0.0f}, {0.0f}, {0.0f}};
-        for (int k = 0; k < 3; k++)
-            if (neighbour[k] >= 0) n[k] = sup_four_load(l->normal + 4 * (int64_t)neighbour[k]);
-        if (faces_away(sup_four_load(l->normal + 4 * (int64_t)t), n)) enqueue(l, t);
-    }
+    enqueue_found(l, kernels()->find_long(l->skin, l->moved, l->limit, l->normal, l->found));
+    enqueue_found(l, kernels()->find_flipped(l->skin, l->normal, l->found));
 }
 
 /* --- Corrections --- */
@@ -229,8 +229,10 @@ static void unfold(limiter *l, int32_t t)
 static void correct(limiter *l, int32_t t)
 {
     const int32_t *c = l->skin->triangle + 3 * (int64_t)t;
-    for (int k = 0; k < 3; k++)
-        shorten(l, c[k], c[(k + 1) % 3], l->skin->triangle_rest[4 * (int64_t)t + k]);
+    const float *rest = l->skin->lane_rest + t / SUP_SKIN_LANES * 3 * SUP_SKIN_LANES + t % SUP_SKIN_LANES;
+    shorten(l, c[0], c[1], rest[0]);
+    shorten(l, c[1], c[2], rest[SUP_SKIN_LANES]);
+    shorten(l, c[0], c[2], rest[2 * SUP_SKIN_LANES]);
     if (is_flipped(l, l->moved, t) && !is_flipped(l, l->linear, t)) unfold(l, t);
 }
 
