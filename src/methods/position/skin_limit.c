@@ -3,8 +3,9 @@
 
 #include "base/simd.h"
 
-/* An edge that is too long becomes this fraction of the limit, squared: it is not at the limit after rounding. */
-static const float WITHIN = 0.998f;
+/* The limit, as a fraction of the most stretched edge of linear blending, and the length that a longer edge gets, as a
+ * fraction of the limit; both squared. Rounding does not exceed linear blending, and ends the corrections. */
+static const float BELOW = 0.998f, WITHIN = 0.999f;
 /* Triangles that are tested again, per triangle of the skin: bounds the time of a frame. */
 enum { MAX_TESTS = 2, PATCH = 6 };
 
@@ -91,7 +92,7 @@ void sup_skin_limit_begin(const sup_skin_limit *limit, float size, float least, 
     lay_out(limit, scratch, l);
     memcpy(l->origin, position_of(out, limit->source[0]), 3 * sizeof(float));
     gather(l, size, out, l->linear);
-    l->limit = fmaxf(kernels()->largest_ratio(limit, l->linear), least * least);
+    l->limit = fmaxf(BELOW * kernels()->largest_ratio(limit, l->linear), least * least);
 }
 
 /* --- Tests --- */
@@ -190,7 +191,10 @@ static void shorten(limiter *l, int32_t a, int32_t b, float rest)
     sup_four p = sup_four_load(l->moved + 4 * (int64_t)a), q = sup_four_load(l->moved + 4 * (int64_t)b), now = p - q;
     if (!(sum(now * now) > l->limit * rest)) return;
     sup_four e = sup_four_load(l->linear + 4 * (int64_t)a) - sup_four_load(l->linear + 4 * (int64_t)b), d = now - e;
-    sup_four by = sup_four_splat(0.5f - 0.5f * share_of(e, d, WITHIN * l->limit * rest)) * d;
+    float square = WITHIN * l->limit * rest;
+    sup_four to = e + sup_four_splat(share_of(e, d, square)) * d;
+    if (sum(to * to) > square) to *= sup_four_splat(sqrtf(square / sum(to * to))); /* the edge of linear blending itself */
+    sup_four by = sup_four_splat(0.5f) * (now - to);
     store(l, a, p - by);
     store(l, b, q + by);
 }

@@ -19,8 +19,8 @@ typedef struct sup_volume_correction {
     float volume;                                     /* at rest, sizes cubed */
 } sup_volume_correction;
 
-sup_result sup_volume_correction_bind(const sup_rig *rig, sup_model_builder *builder, const char *prefix,
-                                      sup_error *error);
+sup_result sup_volume_correction_bind(const sup_context *context, const sup_rig *rig, sup_model_builder *builder,
+                                      const char *prefix, sup_error *error);
 sup_result sup_volume_correction_open(const sup_model *model, const char *prefix, sup_volume_correction *correction,
                                       sup_error *error);
 /* Scratch size in bytes, a multiple of 64. */
