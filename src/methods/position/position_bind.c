@@ -151,10 +151,15 @@ static void find_bone(binding *b, int32_t v)
     }
 }
 
+/* Whether one joint moves a particle. */
+static bool moves_rigidly(const binding *b, int32_t v)
+{
+    return b->weight[(int64_t)v * SUP_POSITION_INFLUENCES] >= RIGID_WEIGHT;
+}
+
 static bool is_rigid(const binding *b, int32_t v)
 {
-    const int64_t first = (int64_t)v * SUP_POSITION_INFLUENCES;
-    return b->weight[first] >= RIGID_WEIGHT && b->joint[first] == b->bone[v];
+    return moves_rigidly(b, v) && b->joint[(int64_t)v * SUP_POSITION_INFLUENCES] == b->bone[v];
 }
 
 /* --- Rigid components --- */
@@ -166,6 +171,12 @@ static int32_t rigid_joint_of(const binding *b, int32_t corner)
     return sup_rig_rigid_joints(b->input->rig)[s->fine_source[s->coarse_fine[corner]]];
 }
 
+static bool is_small(const binding *b, int32_t corner)
+{
+    int32_t component = component_of(b, corner);
+    return component >= 0 && b->small[component];
+}
+
 static bool has_rigid_components(const binding *b)
 {
     for (int32_t v = 0; v < b->surface.coarse_count; v++)
@@ -173,9 +184,10 @@ static bool has_rigid_components(const binding *b)
     return false;
 }
 
-/* Particles inside and under rigid components become kinematic: those whose nearest skin is rigid, and those of the
- * tissue on which a small component without tissue of its own lies. Their motion is linear blending, as that of the
- * components, so that neither penetrates the other more than in linear blending. */
+/* Particles inside and under rigid components become kinematic: those that one joint moves and whose nearest skin is
+ * rigid (where linear blending bends the tissue beside a component, it must keep its volume), and those of the tissue on
+ * which a small component without tissue of its own lies, so that neither penetrates the other more than in linear
+ * blending. */
 static sup_result fix_rigid_components(binding *b, sup_error *error)
 {
     const sup_simulated_surface *s = &b->surface;
@@ -184,7 +196,8 @@ static sup_result fix_rigid_components(binding *b, sup_error *error)
     for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
         sup_bvh_nearest near = sup_bvh_closest(&b->skin, particle_at(b, v), INFINITY);
         if (near.triangle < 0) continue;
-        b->kinematic[v] |= rigid_joint_of(b, s->coarse_triangles[3 * (int64_t)near.triangle]) >= 0;
+        b->kinematic[v] |=
+            moves_rigidly(b, v) && rigid_joint_of(b, s->coarse_triangles[3 * (int64_t)near.triangle]) >= 0;
     }
     sup_result result = sup_bvh_create(b->input->context, b->mesh.positions, b->mesh.triangle_count, b->mesh.triangles,
                                        &tissue, error);
@@ -193,7 +206,7 @@ static sup_result fix_rigid_components(binding *b, sup_error *error)
         if (rigid_joint_of(b, v) < 0) continue;
         sup_bvh_nearest near =
             sup_bvh_closest(&tissue, sup_v3_load(s->coarse_positions + 3 * (int64_t)v), b->mesh.report.spacing);
-        for (int k = 0; near.triangle >= 0 && k < 3; k++)
+        for (int k = 0; near.triangle >= 0 && is_small(b, v) && k < 3; k++)
             b->kinematic[b->mesh.triangles[3 * (int64_t)near.triangle + k]] = true;
     }
     sup_bvh_free(&tissue);
