@@ -386,8 +386,7 @@ static void pose_arm(played *p, double angle, sup_vec3 move, float scale)
             t->rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(t->rotation), turn));
             continue;
         }
-        t->translation =
-            (sup_vec3){t->translation.x + move.x, t->translation.y + move.y, t->translation.z + move.z};
+        t->translation = (sup_vec3){t->translation.x + move.x, t->translation.y + move.y, t->translation.z + move.z};
         t->scale = (sup_vec3){scale, scale, scale};
     }
     CHECK_EQ(sup_pose_from_local(p->character, local, p->pose), SUP_OK);
@@ -407,8 +406,8 @@ static double lag_of(played *p, double momentum)
         pose_arm(p, 0.0, (sup_vec3){0, 0, z}, 1.0f);
         frame(p, 1.0f / 30.0f);
         for (int32_t v = 0; v < p->rig->vertex_count; v++)
-            largest = fmax(largest, fabs((double)p->positions[3 * v + 2] - (double)p->rig->positions[3 * v + 2] -
-                                         (double)z));
+            largest =
+                fmax(largest, fabs((double)p->positions[3 * v + 2] - (double)p->rig->positions[3 * v + 2] - (double)z));
     }
     return largest / (double)p->rig->size;
 }
@@ -480,8 +479,8 @@ static double worst_edge(const played *p, int32_t *turned)
             rest[k] = sup_v3_load(rig->skin_positions + 3 * (int64_t)v);
         }
         for (int k = 0; k < 3; k++)
-            largest = fmax(largest,
-                           sup_v3_distance(now[k], now[(k + 1) % 3]) / sup_v3_distance(rest[k], rest[(k + 1) % 3]));
+            largest =
+                fmax(largest, sup_v3_distance(now[k], now[(k + 1) % 3]) / sup_v3_distance(rest[k], rest[(k + 1) % 3]));
         *turned += sup_v3_dot(sup_v3_cross(sup_v3_sub(now[1], now[0]), sup_v3_sub(now[2], now[0])),
                               sup_v3_cross(sup_v3_sub(rest[1], rest[0]), sup_v3_sub(rest[2], rest[0]))) < 0.0;
     }

@@ -97,7 +97,7 @@ typedef struct sup_pbd_input {
     const float *bone; /* [slot_count*4] point of the nearest bone, rest distance; negative: no bind constraint */
     const float *volume_rest, *stretch_rest; /* rest values in place of those of the model, as there; or NULL */
     float gravity[3];                        /* sizes / s^2 */
-    float damping;     /* 1/s, of the velocity relative to linear blending */
+    float damping;                           /* 1/s, of the velocity relative to linear blending */
     int32_t iterations;
     sup_pbd_contact_fn *contact; /* or NULL */
     void *contact_user;

@@ -68,7 +68,7 @@ const sup_method sup_method_position = {
     .name = "position",
     .summary =
         "Position based skinning: soft tissue guided by linear blending; volume, self-contact and jiggle, tuned live.",
-    .version = 4,
+    .version = 5,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES,
     .params = sup_position_params,
     .param_count = SUP_POSITION_PARAM_COUNT,

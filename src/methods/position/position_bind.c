@@ -199,8 +199,8 @@ static sup_result fix_rigid_components(binding *b, sup_error *error)
         b->kinematic[v] |=
             moves_rigidly(b, v) && rigid_joint_of(b, s->coarse_triangles[3 * (int64_t)near.triangle]) >= 0;
     }
-    sup_result result = sup_bvh_create(b->input->context, b->mesh.positions, b->mesh.triangle_count, b->mesh.triangles,
-                                       &tissue, error);
+    sup_result result =
+        sup_bvh_create(b->input->context, b->mesh.positions, b->mesh.triangle_count, b->mesh.triangles, &tissue, error);
     if (result != SUP_OK) return result;
     for (int32_t v = 0; v < s->coarse_count; v++) {
         if (rigid_joint_of(b, v) < 0) continue;
@@ -300,8 +300,9 @@ static bool find_anchors(binding *b, int32_t *anchor)
     for (int32_t v = 0; v < rig->skin_vertex_count; v++) {
         int32_t c = rig->skin_component[v];
         if (c < 0 || !b->small[c]) continue;
-        sup_vec3d mean = sup_v3_scale(sup_v3(centre[4 * (int64_t)c], centre[4 * (int64_t)c + 1],
-                                             centre[4 * (int64_t)c + 2]), 1.0 / centre[4 * (int64_t)c + 3]);
+        sup_vec3d mean =
+            sup_v3_scale(sup_v3(centre[4 * (int64_t)c], centre[4 * (int64_t)c + 1], centre[4 * (int64_t)c + 2]),
+                         1.0 / centre[4 * (int64_t)c + 3]);
         const float *best = rig->skin_positions + 3 * (int64_t)(nearest[c] - 1);
         sup_vec3d here = sup_v3_load(rig->skin_positions + 3 * (int64_t)v);
         if (nearest[c] == 0 || sup_v3_distance(here, mean) < sup_v3_distance(sup_v3_load(best), mean))
@@ -443,7 +444,8 @@ static sup_result bind_contact(binding *b, sup_error *error)
                            .skin = &b->skin,
                            .slot_count = b->bound.slot_count};
     sup_result result = sup_collide_bind(b->input->context, &def, b->builder, "contact", error);
-    if (result == SUP_OK) result = sup_volume_correction_bind(b->input->context, b->input->rig, b->builder, "correction", error);
+    if (result == SUP_OK)
+        result = sup_volume_correction_bind(b->input->context, b->input->rig, b->builder, "correction", error);
     if (result == SUP_OK) result = sup_skin_limit_bind(b->input->context, b->input->rig, b->builder, "limit", error);
     return result;
 }

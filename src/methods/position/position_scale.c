@@ -128,9 +128,8 @@ static void scale_bones(void *user, int32_t begin, int32_t end, int32_t worker)
     for (int64_t i = begin; i < end; i++) {
         const float *p = view->rest + 4 * i, *q = view->bone_point + 4 * i;
         const float away[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
-        w->bone[i] = view->bone_joint[i] < 0
-                         ? 0.0f
-                         : stretched_length(w->joint + TENSOR * (int64_t)view->bone_joint[i], away);
+        w->bone[i] =
+            view->bone_joint[i] < 0 ? 0.0f : stretched_length(w->joint + TENSOR * (int64_t)view->bone_joint[i], away);
     }
 }
 

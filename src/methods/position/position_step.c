@@ -49,9 +49,9 @@ typedef struct region_values {
 typedef struct position_state {
     sup_position_view view;
     layout at;
-    double ahead;     /* time of the last step minus time of the frame, seconds */
-    double origin[3]; /* of the solver's space, file units */
-    bool diverged;    /* the last step was out of range: the frame shows linear blending */
+    double ahead;               /* time of the last step minus time of the frame, seconds */
+    double origin[3];           /* of the solver's space, file units */
+    bool diverged;              /* the last step was out of range: the frame shows linear blending */
     sup_position_scaled scaled; /* rest values of the last step */
     region_values regions;
     uint32_t region_version;
@@ -496,9 +496,9 @@ static void advance(position_state *s, const sup_step_input *input)
     sup_timestep frame =
         sup_timestep_advance(&s->ahead, (double)input->dt, step_seconds(input->values), SUP_TIMESTEP_AHEAD);
     compute_joints(s, input->pose);
-    bool cut = input->dt > 0.0f && sup_timestep_is_cut(s->view.joint_count, s->view.collide.parent,
-                                                       s->view.joint_centre, previous, now, (double)input->dt,
-                                                       s->was_reset);
+    bool cut =
+        input->dt > 0.0f && sup_timestep_is_cut(s->view.joint_count, s->view.collide.parent, s->view.joint_centre,
+                                                previous, now, (double)input->dt, s->was_reset);
     s->was_reset = s->was_reset && !(input->dt > 0.0f);
     if (cut || sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size)) {
         settle(s, input);
@@ -542,8 +542,8 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     if (s->diverged) return SUP_OK;
-    sup_skin_limit_begin(&s->view.limit, s->view.size, s->swings ? FREE_STRETCH_SOFT : FREE_STRETCH,
-                         at(s, s->at.limit), out);
+    sup_skin_limit_begin(&s->view.limit, s->view.size, s->swings ? FREE_STRETCH_SOFT : FREE_STRETCH, at(s, s->at.limit),
+                         out);
     interpolate_frame(s, input->context, step_seconds(input->values));
     sup_position_embed_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
     sup_position_embed_apply(input->context, &s->view.embed, at(s, s->at.output[0]), at(s, s->at.output[1]), &space,

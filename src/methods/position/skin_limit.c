@@ -193,7 +193,8 @@ static void shorten(limiter *l, int32_t a, int32_t b, float rest)
     sup_four e = sup_four_load(l->linear + 4 * (int64_t)a) - sup_four_load(l->linear + 4 * (int64_t)b), d = now - e;
     float square = WITHIN * l->limit * rest;
     sup_four to = e + sup_four_splat(share_of(e, d, square)) * d;
-    if (sum(to * to) > square) to *= sup_four_splat(sqrtf(square / sum(to * to))); /* the edge of linear blending itself */
+    if (sum(to * to) > square)
+        to *= sup_four_splat(sqrtf(square / sum(to * to))); /* the edge of linear blending itself */
     sup_four by = sup_four_splat(0.5f) * (now - to);
     store(l, a, p - by);
     store(l, b, q + by);

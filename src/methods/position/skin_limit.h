@@ -15,8 +15,8 @@ enum { SUP_SKIN_LANES = 16 }; /* of the arrays in batches: all first corners of 
 
 typedef struct sup_skin_limit {
     int32_t vertex_count, skin_count, triangle_count, triangle_batches, edge_batches;
-    const int32_t *triangle;     /* [triangle_count*3] skin vertices */
-    const int32_t *neighbour;    /* [triangle_count*3] triangle across the edge from corner k to the next; -1: none, or the
+    const int32_t *triangle;  /* [triangle_count*3] skin vertices */
+    const int32_t *neighbour; /* [triangle_count*3] triangle across the edge from corner k to the next; -1: none, or the
                                   * triangle is never tested */
     /* The same in batches, for all tests of a frame. Padding is degenerate; neighbour -1 is a degenerate triangle. */
     const int32_t *lane_corner, *lane_neighbour; /* [triangle_batches*3*16] */

@@ -166,14 +166,16 @@ static bool is_valid(const sup_skin_limit *l)
            in_range(l->lane_neighbour, 3 * SUP_SKIN_LANES * (int64_t)l->triangle_batches, 0, l->triangle_count + 1) &&
            in_range(l->around, 3 * (int64_t)l->triangle_count, 0, l->triangle_count) &&
            in_range(l->source, l->skin_count, 0, l->vertex_count) &&
-           in_range(l->skin_of, l->vertex_count, -1, l->skin_count) && are_lengths(l->edge_rest, SUP_SKIN_LANES * (int64_t)l->edge_batches) &&
+           in_range(l->skin_of, l->vertex_count, -1, l->skin_count) &&
+           are_lengths(l->edge_rest, SUP_SKIN_LANES * (int64_t)l->edge_batches) &&
            are_lengths(l->lane_rest, 3 * SUP_SKIN_LANES * (int64_t)l->triangle_batches) && has_offsets(l);
 }
 
 sup_result sup_skin_limit_open(const sup_model *model, const char *prefix, sup_skin_limit *limit, sup_error *error)
 {
-    int32_t triangles = count_of(model, prefix, "triangle", 3), edges = count_of(model, prefix, "edge", 2 * SUP_SKIN_LANES),
-            skin = count_of(model, prefix, "source", 1), vertices = sup_model_vertex_count(model);
+    int32_t triangles = count_of(model, prefix, "triangle", 3),
+            edges = count_of(model, prefix, "edge", 2 * SUP_SKIN_LANES), skin = count_of(model, prefix, "source", 1),
+            vertices = sup_model_vertex_count(model);
     *limit = (sup_skin_limit){
         .vertex_count = vertices, .skin_count = skin, .triangle_count = triangles, .edge_batches = edges};
     bool ok = triangles >= 0 && triangles < INT32_MAX / 4 && edges >= 0 && skin > 0;

@@ -28,8 +28,7 @@ static float largest_ratio(const sup_skin_limit *skin, const float *positions)
     float lanes[SUP_LANES], largest = 0.0f;
     for (int64_t e = 0; e < skin->edge_batches * SUP_SKIN_LANES; e += SUP_LANES) {
         const int32_t *end = skin->edge + e / SUP_SKIN_LANES * 2 * SUP_SKIN_LANES + e % SUP_SKIN_LANES;
-        vector d =
-            difference(sup_wide4_gather(positions, end), sup_wide4_gather(positions, end + SUP_SKIN_LANES));
+        vector d = difference(sup_wide4_gather(positions, end), sup_wide4_gather(positions, end + SUP_SKIN_LANES));
         sup_wide ratio = square(d) * sup_wide_load(skin->edge_rest + e);
         most = sup_wide_select(sup_wide_less(most, ratio), ratio, most);
     }
@@ -69,8 +68,7 @@ static int32_t find_flipped(const sup_skin_limit *skin, const float *normals, in
     const sup_wide zero = sup_wide_splat(0.0f);
     int32_t count = 0;
     for (int64_t t = 0; t < skin->triangle_batches * SUP_SKIN_LANES; t += SUP_LANES) {
-        const int32_t *neighbour =
-            skin->lane_neighbour + t / SUP_SKIN_LANES * 3 * SUP_SKIN_LANES + t % SUP_SKIN_LANES;
+        const int32_t *neighbour = skin->lane_neighbour + t / SUP_SKIN_LANES * 3 * SUP_SKIN_LANES + t % SUP_SKIN_LANES;
         sup_wide4 own = sup_wide4_load(normals + 4 * t);
         sup_wide away = zero;
         for (int k = 0; k < 3; k++) {

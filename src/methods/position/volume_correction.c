@@ -91,9 +91,8 @@ static sup_result write_model(const sup_rig *rig, const closed_skin *s, sup_mode
     memcpy(triangle, s->triangles, (size_t)(3 * triangles) * sizeof *triangle);
     memcpy(source, rig->skin_to_vertex, (size_t)skin * sizeof *source);
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        skin_of[v] = skin > 0 && rig->vertex_to_skin[v] >= 0 && rigid[rig->vertex_to_skin[v]] < 0
-                         ? rig->vertex_to_skin[v]
-                         : -1;
+        skin_of[v] =
+            skin > 0 && rig->vertex_to_skin[v] >= 0 && rigid[rig->vertex_to_skin[v]] < 0 ? rig->vertex_to_skin[v] : -1;
     stored[0] = (float)volume;
     return SUP_OK;
 }

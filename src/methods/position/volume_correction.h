@@ -2,7 +2,7 @@
  *
  * The tets preserve volume only to the accuracy of a dozen iterations, and the render mesh lies slightly above them:
  * together up to about 1 % is lost or gained in extreme bends. The whole skin is offset along its normals by
- * (V_rest - V) / area, 0.1 to 0.2 mm on a human. Only for closed skins without morph targets, which may change the
+ * (V_rest - V) / area, 0.1 to 0.2 mm on a human. Holes are closed by fans. Not with morph targets, which may change the
  * volume. Rigid components do not move. */
 #ifndef SUP_METHODS_POSITION_VOLUME_CORRECTION_H
 #define SUP_METHODS_POSITION_VOLUME_CORRECTION_H
