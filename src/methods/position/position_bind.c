@@ -185,8 +185,8 @@ static bool has_rigid_components(const binding *b)
 }
 
 /* Particles inside and under rigid components become kinematic: those that one joint moves and whose nearest skin is
- * rigid (where linear blending bends the tissue beside a component, it must keep its volume), and those of the tissue on
- * which a small component without tissue of its own lies, so that neither penetrates the other more than in linear
+ * rigid (where linear blending bends the tissue beside a component, it must keep its volume), and those of the tissue
+ * on which a small component without tissue of its own lies, so that neither penetrates the other more than in linear
  * blending. */
 static sup_result fix_rigid_components(binding *b, sup_error *error)
 {

@@ -162,8 +162,8 @@ static void add_to(float *to, sup_four n)
     memcpy(to, &added, sizeof added);
 }
 
-/* Six times the volume. Its gradient, times six, is for a closed surface the sum of the area normals at a vertex. Sums of
- * BLOCK triangles are added in double. */
+/* Six times the volume. Its gradient, times six, is for a closed surface the sum of the area normals at a vertex. Sums
+ * of BLOCK triangles are added in double. */
 static double measure_volume(const sup_volume_correction *correction, float *work)
 {
     double sum = 0.0;
