@@ -1,8 +1,8 @@
 /* position_scale.h (internal) - rest lengths and volumes under authored scale of the joints (squash and stretch).
  *
  * The matrix of a joint, bind pose to world, is M = R S with a rotation R and the stretch S. The stretch of a particle
- * is the mean of those of its joints, by their weights. Rest lengths, volumes and distances to the bones are those of the
- * rest shape under the stretch of their particles. Without scale nothing is computed, and those of the model are
+ * is the mean of those of its joints, by their weights. Rest lengths, volumes and distances to the bones are those of
+ * the rest shape under the stretch of their particles. Without scale nothing is computed, and those of the model are
  * used. */
 #ifndef SUP_METHODS_POSITION_POSITION_SCALE_H
 #define SUP_METHODS_POSITION_POSITION_SCALE_H

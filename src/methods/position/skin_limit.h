@@ -1,9 +1,9 @@
 /* skin_limit.h (internal) - the skin is never stretched or folded more than by linear blending.
  *
  * With the deviation d of a vertex from linear blending in the same frame: where an edge is longer, relative to its
- * rest length, than the most stretched edge of linear blending, the d of its ends approach their mean until it is not; where
- * a triangle faces away from its neighbours and does not in linear blending, the d of these triangles approach their
- * mean. Equal deviations leave the shape of linear blending, so that both end. */
+ * rest length, than the most stretched edge of linear blending, the d of its ends approach their mean until it is not;
+ * where a triangle faces away from its neighbours and does not in linear blending, the d of these triangles approach
+ * their mean. Equal deviations leave the shape of linear blending, so that both end. */
 #ifndef SUP_METHODS_POSITION_SKIN_LIMIT_H
 #define SUP_METHODS_POSITION_SKIN_LIMIT_H
 
