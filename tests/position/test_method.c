@@ -293,7 +293,7 @@ TEST(soft_region_leaves_linear_blending_above_the_mean_distance)
     }
     CHECK(count > 10);
     mean = fmin(mean / volume, 0.99);
-    sup_pbd_regions regions = {stiffness, follow};
+    sup_pbd_regions regions = {.stiffness = stiffness, .follow = follow};
     sup_position_soften(&view, soft, 0.25f, &regions);
     int32_t free_count = 0;
     for (size_t i = 0; i < slots; i++) {
@@ -368,5 +368,149 @@ TEST(damaged_models_are_rejected)
     CHECK_OK(sup_model_load(NULL, bytes, &again, &error), error);
     sup_model_destroy(again);
     free(copy);
+    close_scene(&p);
+}
+
+/* --- Never worse than linear blending --- */
+
+/* A pose of the arm: every joint but the root turned by `angle` about x, the root moved and scaled. */
+static void pose_arm(played *p, double angle, sup_vec3 move, float scale)
+{
+    sup_transform *local = calloc((size_t)p->character->node_count, sizeof *local);
+    for (int32_t n = 0; n < p->character->node_count; n++)
+        local[n] = p->character->nodes[n].rest;
+    for (int32_t j = 0; j < p->rig->joint_count; j++) {
+        sup_transform *t = &local[p->rig->joint_node[j]];
+        sup_quatd turn = sup_quatd_from_axis_angle(sup_v3(1, 0, 0), angle);
+        if (p->rig->joint_parent[j] >= 0) {
+            t->rotation = sup_quatd_to_float(sup_quatd_multiply(sup_quatd_from_float(t->rotation), turn));
+            continue;
+        }
+        t->translation = (sup_vec3){t->translation.x + move.x, t->translation.y + move.y, t->translation.z + move.z};
+        t->scale = (sup_vec3){scale, scale, scale};
+    }
+    CHECK_EQ(sup_pose_from_local(p->character, local, p->pose), SUP_OK);
+    free(local);
+}
+
+/* Largest distance, in sizes, of a vertex from its bind position moved by z. */
+static double lag_of(played *p, double momentum)
+{
+    double largest = 0.0;
+    sup_error error = {0};
+    CHECK_OK(sup_instance_set(p->instance, "momentum", momentum, &error), error);
+    pose_arm(p, 0.0, (sup_vec3){0, 0, 0}, 1.0f);
+    CHECK_EQ(sup_instance_reset(p->instance, p->pose), SUP_OK);
+    for (int i = 1; i <= 15; i++) { /* a jolt every third frame */
+        float z = 0.04f * p->rig->size * (float)(i / 3);
+        pose_arm(p, 0.0, (sup_vec3){0, 0, z}, 1.0f);
+        frame(p, 1.0f / 30.0f);
+        for (int32_t v = 0; v < p->rig->vertex_count; v++)
+            largest =
+                fmax(largest, fabs((double)p->positions[3 * v + 2] - (double)p->rig->positions[3 * v + 2] - (double)z));
+    }
+    return largest / (double)p->rig->size;
+}
+
+TEST(tissue_that_is_not_soft_has_no_lag)
+{
+    played p;
+    open_scene(&p);
+    double still = lag_of(&p, 0.0), swinging = lag_of(&p, 1.0);
+    CHECK_MSG(still < 1e-4, "lags by %g sizes", still);
+    CHECK_MSG(swinging > 1e-3, "with momentum: %g sizes", swinging);
+    close_scene(&p);
+}
+
+TEST(a_cut_settles_the_tissue)
+{
+    played p;
+    open_scene(&p);
+    size_t floats = 3 * (size_t)p.rig->vertex_count;
+    float *after = calloc(floats, sizeof *after);
+    double largest = 0.0;
+    for (int i = 0; i < 8; i++) {
+        pose_arm(&p, 0.05 * i, (sup_vec3){0, 0, 0}, 1.0f);
+        frame(&p, 1.0f / 30.0f);
+    }
+    pose_arm(&p, 1.9, (sup_vec3){0, 0, 0}, 1.0f);
+    frame(&p, 1.0f / 30.0f);
+    memcpy(after, p.positions, floats * sizeof *after);
+    CHECK_EQ(sup_instance_reset(p.instance, p.pose), SUP_OK);
+    frame(&p, 0.0f);
+    for (size_t i = 0; i < floats; i++)
+        largest = fmax(largest, fabs((double)after[i] - (double)p.positions[i]) / (double)p.rig->size);
+    CHECK_MSG(largest < 1e-5, "%g sizes from a reset in the same pose", largest);
+    free(after);
+    close_scene(&p);
+}
+
+TEST(authored_scale_is_followed)
+{
+    played p;
+    open_scene(&p);
+    double largest = 0.0;
+    for (int i = 0; i <= 20; i++) {
+        pose_arm(&p, 0.0, (sup_vec3){0, 0, 0}, 1.0f + 0.05f * (float)i);
+        frame(&p, 1.0f / 30.0f);
+    }
+    const float *m = p.pose->world[p.rig->joint_node[0]].m;
+    for (int32_t v = 0; v < p.rig->vertex_count; v++)
+        for (int c = 0; c < 3; c++) { /* the root's joint has scale 2 about its own centre */
+            double centre = (double)p.rig->joint_bind[0].m[4 * c + 3];
+            double expected = (double)m[4 * c + 3] + 2.0 * ((double)p.rig->positions[3 * v + c] - centre);
+            largest = fmax(largest, fabs((double)p.positions[3 * v + c] - expected) / (double)p.rig->size);
+        }
+    CHECK_MSG(largest < 2e-3, "%g sizes from twice the size", largest);
+    close_scene(&p);
+}
+
+/* Largest length of an edge / its rest length, and the triangles that face away from their rest normal. */
+static double worst_edge(const played *p, int32_t *turned)
+{
+    const sup_rig *rig = p->rig;
+    double largest = 0.0;
+    *turned = 0;
+    for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
+        sup_vec3d now[3], rest[3];
+        for (int k = 0; k < 3; k++) {
+            int32_t v = rig->skin_triangles[3 * t + k];
+            now[k] = sup_v3_load(p->positions + 3 * (int64_t)rig->skin_to_vertex[v]);
+            rest[k] = sup_v3_load(rig->skin_positions + 3 * (int64_t)v);
+        }
+        for (int k = 0; k < 3; k++)
+            largest =
+                fmax(largest, sup_v3_distance(now[k], now[(k + 1) % 3]) / sup_v3_distance(rest[k], rest[(k + 1) % 3]));
+        *turned += sup_v3_dot(sup_v3_cross(sup_v3_sub(now[1], now[0]), sup_v3_sub(now[2], now[0])),
+                              sup_v3_cross(sup_v3_sub(rest[1], rest[0]), sup_v3_sub(rest[2], rest[0]))) < 0.0;
+    }
+    return largest;
+}
+
+TEST(skin_is_not_stretched_or_folded_more_than_by_linear_blending)
+{
+    played p;
+    sup_position_view view;
+    sup_error error = {0};
+    sup_random random = {7};
+    int32_t folded, left;
+    open_scene(&p);
+    CHECK_OK(sup_position_open(p.model, &view, &error), error);
+    size_t floats = 3 * (size_t)p.rig->vertex_count;
+    sup_skin_out out = {.positions = p.positions, .position_stride = 3 * sizeof(float)};
+    void *scratch = aligned_alloc(64, sup_skin_limit_scratch(&view.limit));
+    memcpy(p.positions, p.rig->positions, floats * sizeof(float)); /* linear blending: the bind pose */
+    sup_skin_limit_begin(&view.limit, view.size, 1.1f, scratch, &out);
+    sup_skin_limit_apply(&view.limit, view.size, scratch, &out); /* nothing to do */
+    CHECK(memcmp(p.positions, p.rig->positions, floats * sizeof(float)) == 0);
+    for (int32_t v = 0; v < p.rig->vertex_count; v += 211) /* single vertices leave the skin */
+        for (int c = 0; c < 3; c++)
+            p.positions[3 * v + c] += 0.03f * view.size * (float)(2.0 * sup_random_unit(&random) - 1.0);
+    double before = worst_edge(&p, &folded);
+    sup_skin_limit_apply(&view.limit, view.size, scratch, &out);
+    double after = worst_edge(&p, &left);
+    CHECK_MSG(before > 2.0 && folded > 0, "edges up to %g, %d folds", before, folded);
+    CHECK_MSG(after < 1.1 && left == 0, "edges up to %g of %g, %d folds of %d", after, before, left, folded);
+    free(scratch);
     close_scene(&p);
 }

@@ -306,13 +306,14 @@ static bool bind_planes(binding *b)
     return true;
 }
 
-/* The nearest bone among the influences of a render vertex, -1 if it is not skin. */
+/* The nearest bone among the influences of a render vertex, -1 if it is not soft skin. */
 static int32_t bone_of_vertex(const sup_rig *rig, int32_t v)
 {
     int32_t best = -1;
+    if (rig->vertex_to_skin[v] < 0 || sup_rig_rigid_joints(rig)[rig->vertex_to_skin[v]] >= 0) return -1;
     double nearest = INFINITY;
     sup_vec3d p = at(rig->positions, v);
-    for (int32_t i = rig->influence_first[v]; rig->vertex_to_skin[v] >= 0 && i < rig->influence_first[v + 1]; i++) {
+    for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++) {
         int32_t j = rig->influence_joint[i];
         sup_vec3d head = at(rig->bone_head, j), tail = at(rig->bone_tail, j);
         double distance = sup_v3_distance(p, sup_v3_lerp(head, tail, sup_v3_segment_parameter(p, head, tail)));

@@ -52,6 +52,7 @@ static size_t lay_out(const sup_pbd *s, unsigned char *base, sup_pbd_work *w, su
     w->previous = carve(base, &size, 4 * slots);
     w->follow = carve(base, &size, slots);
     w->mass = carve(base, &size, slots);
+    w->momentum = carve(base, &size, slots);
     w->volume_compliance = carve(base, &size, tets);
     w->volume_floor = carve(base, &size, tets);
     w->volume_lambda = carve(base, &size, tets);
@@ -61,6 +62,7 @@ static size_t lay_out(const sup_pbd *s, unsigned char *base, sup_pbd_work *w, su
     w->bind_lambda = carve(base, &size, slots);
     regions->stiffness = carve(base, &size, slots);
     regions->follow = carve(base, &size, slots);
+    regions->damping = carve(base, &size, slots);
     return size;
 }
 
@@ -88,6 +90,7 @@ void sup_pbd_init(const sup_pbd *pbd, void *state, const float *guide)
     lay_out(pbd, state, &s->work, &s->regions);
     for (int64_t i = 0; i < pbd->slot_count; i++)
         s->regions.stiffness[i] = s->regions.follow[i] = 1.0f;
+    memset(s->regions.damping, 0, (size_t)pbd->slot_count * sizeof(float));
     memcpy(s->work.mass, pbd->inverse_mass, (size_t)pbd->slot_count * sizeof(float));
     sup_pbd_set_positions(pbd, state, guide);
 }
@@ -163,6 +166,7 @@ static void prepare_particles(const sup_pbd *pbd, pbd_state *s, const sup_pbd_se
         double size = cbrt(fmax((double)pbd->particle_volume[i], 1e-3 * v));
         s->work.follow[i] = base > 0.0 ? (float)fraction : 1.0f;
         s->work.mass[i] = (float)(set->raw ? base : base * (1.0 - fraction));
+        s->work.momentum[i] = (float)exp(-(double)s->regions.damping[i] * (double)set->seconds);
         s->work.bind_compliance[i] = compliance_of(set, set->bind * (double)s->regions.stiffness[i], v / size);
     }
 }
@@ -236,6 +240,8 @@ static void begin_step(const sup_pbd *pbd, pbd_state *s, const sup_pbd_input *in
     w->guide = input->guide;
     w->guide_previous = input->guide_previous;
     w->bone = input->bone;
+    w->volume_rest = input->volume_rest != NULL ? input->volume_rest : pbd->volume_rest;
+    w->stretch_rest = input->stretch_rest != NULL ? input->stretch_rest : pbd->stretch_rest;
     for (int k = 0; k < 3; k++)
         w->gravity[k] = input->gravity[k] * h * h;
     w->retain = s->last_seconds > 0.0f ? (float)exp(-(double)input->damping * (double)h) : 1.0f;

@@ -83,6 +83,7 @@ typedef struct sup_pbd_settings {
 typedef struct sup_pbd_regions {
     float *stiffness; /* [slot_count] factor of the stiffness of all constraints of the particle; default 1 */
     float *follow;    /* [slot_count] factor of `follow`; default 1; 0: no spring to linear blending */
+    float *damping;   /* [slot_count] 1/s, in addition to `damping`; default 0; INFINITY: no momentum */
 } sup_pbd_regions;
 
 /* Unilateral constraints: called once per iteration, after volume, bind and stretch. positions: [slot_count*4] x, y, z,
@@ -94,8 +95,9 @@ typedef struct sup_pbd_input {
     const float *guide; /* [slot_count*4] linear blending at the end of the step; the fourth float is not read */
     const float *guide_previous; /* [slot_count*4] at the start of the step */
     const float *bone; /* [slot_count*4] point of the nearest bone, rest distance; negative: no bind constraint */
-    float gravity[3];  /* sizes / s^2 */
-    float damping;     /* 1/s, of the velocity relative to linear blending */
+    const float *volume_rest, *stretch_rest; /* rest values in place of those of the model, as there; or NULL */
+    float gravity[3];                        /* sizes / s^2 */
+    float damping;                           /* 1/s, of the velocity relative to linear blending */
     int32_t iterations;
     sup_pbd_contact_fn *contact; /* or NULL */
     void *contact_user;

@@ -54,7 +54,7 @@ SUP_WIDE4 void volume_batch(const sup_pbd_work *work, int64_t batch, int lane, b
     g[2] = cross(c, a);
     g[3] = cross(a, b);
     g[0] = (point){-(g[1].x + g[2].x + g[3].x), -(g[1].y + g[2].y + g[3].y), -(g[1].z + g[2].z + g[3].z)}; /* eq. 4.8 */
-    sup_wide error = dot(g[3], c) - sup_wide_load(s->volume_rest + at);
+    sup_wide error = dot(g[3], c) - sup_wide_load(work->volume_rest + at);
     sup_wide sum = p[0].w * dot(g[0], g[0]);
     for (int k = 1; k < 4; k++)
         sum = sup_wide_fma(p[k].w, dot(g[k], g[k]), sum);
@@ -91,7 +91,7 @@ SUP_WIDE4 void stretch_batch(const sup_pbd_work *work, int64_t batch, int lane, 
     sup_wide4 p = sup_wide4_gather(work->positions, corner),
               q = sup_wide4_gather(work->positions, corner + SUP_PBD_LANES);
     point d = difference(p, q);
-    sup_wide step = length_step(d, sup_wide_load(s->stretch_rest + at), p.w + q.w,
+    sup_wide step = length_step(d, sup_wide_load(work->stretch_rest + at), p.w + q.w,
                                 sup_wide_load(work->stretch_compliance + at), work->stretch_lambda + at, raw);
     sup_wide4_scatter(work->positions, corner, moved(p, step * p.w, d));
     sup_wide4_scatter(work->positions, corner + SUP_PBD_LANES, moved(q, -(step * q.w), d));
@@ -146,11 +146,11 @@ static void predict(const sup_pbd_work *work, int32_t begin, int32_t end)
     for (int64_t slot = begin; slot < end; slot += SUP_LANES) {
         sup_wide4 p = sup_wide4_load(work->positions + 4 * slot), q = sup_wide4_load(work->previous + 4 * slot);
         sup_wide4 g = sup_wide4_load(work->guide + 4 * slot), h = sup_wide4_load(work->guide_previous + 4 * slot);
-        sup_wide follow = sup_wide_load(work->follow + slot);
+        sup_wide follow = sup_wide_load(work->follow + slot), keep = retain * sup_wide_load(work->momentum + slot);
         point guide_motion = difference(g, h), relative = difference(p, q);
-        relative = (point){sup_wide_fma(relative.x, ratio, -guide_motion.x) * retain,
-                           sup_wide_fma(relative.y, ratio, -guide_motion.y) * retain,
-                           sup_wide_fma(relative.z, ratio, -guide_motion.z) * retain};
+        relative = (point){sup_wide_fma(relative.x, ratio, -guide_motion.x) * keep,
+                           sup_wide_fma(relative.y, ratio, -guide_motion.y) * keep,
+                           sup_wide_fma(relative.z, ratio, -guide_motion.z) * keep};
         sup_wide length = sup_wide_sqrt(dot(relative, relative));
         sup_wide cap = sup_wide_select(sup_wide_less(max_displacement, length),
                                        max_displacement / at_least(length, max_displacement), one);

@@ -23,7 +23,7 @@ struct sup_pbd_reference {
     double *x, *previous, *w; /* [slot_count*3], [slot_count*3], [slot_count] */
     int32_t *cluster_first;   /* [cluster_count+1] first constraint */
     int32_t *cluster_rest;    /* [cluster_count] first constraint that is not a volume */
-    const float *stiffness, *follow;
+    const float *stiffness, *follow, *damping;
     double last_seconds;
 };
 
@@ -122,7 +122,8 @@ sup_result sup_pbd_reference_create(const sup_pbd *pbd, const double *positions,
                              .cluster_first = clusters,
                              .cluster_rest = clusters + pbd->cluster_count + 1,
                              .stiffness = regions->stiffness,
-                             .follow = regions->follow};
+                             .follow = regions->follow,
+                             .damping = regions->damping};
     for (size_t i = 0; i < n; i++)
         for (size_t c = 0; c < 3; c++)
             x[3 * i + c] = previous[3 * i + c] = positions[4 * i + c];
@@ -161,12 +162,13 @@ double *sup_pbd_reference_previous(sup_pbd_reference *reference)
 static void predict(sup_pbd_reference *r, const sup_pbd_input *input)
 {
     double h = (double)input->settings.seconds, two_pi_h = 6.283185307179586 * h;
-    double retain = r->last_seconds > 0.0 ? exp(-(double)input->damping * h) : 1.0;
     double ratio = r->last_seconds > 0.0 ? h / r->last_seconds : 1.0;
     for (int64_t i = 0; i < r->pbd->slot_count; i++) {
         double frequency = input->settings.follow * (double)r->follow[i], base = (double)r->pbd->inverse_mass[i];
         double t = frequency * two_pi_h * frequency * two_pi_h,
                fraction = input->settings.raw ? fmin(frequency, 1.0) : t / (1.0 + t), relative[3], square = 0.0;
+        double damping = (r->last_seconds > 0.0 ? (double)input->damping : 0.0) + (double)r->damping[i],
+               retain = exp(-damping * h);
         if (!(base > 0.0) || !isfinite(fraction)) fraction = 1.0;
         r->w[i] = input->settings.raw ? base : base * (1.0 - fraction);
         for (int c = 0; c < 3; c++) {

@@ -12,6 +12,7 @@ typedef struct sup_pbd_work {
     float *positions, *previous; /* [slot_count*4] */
     float *follow;               /* [slot_count] fraction of the distance to the guide */
     float *mass;                 /* [slot_count] inverse mass including the spring to the guide */
+    float *momentum;             /* [slot_count] fraction of the relative velocity that is kept, besides `retain` */
     float *volume_compliance;    /* [volume_batches*16] */
     float *volume_floor;         /* [volume_batches*16] minimum divisor: sum of squared gradients */
     float *volume_lambda;        /* [volume_batches*16] */
@@ -22,6 +23,8 @@ typedef struct sup_pbd_work {
     const float *guide;          /* [slot_count*4] */
     const float *guide_previous; /* [slot_count*4] */
     const float *bone;           /* [slot_count*4] */
+    const float *volume_rest;    /* [volume_batches*16] */
+    const float *stretch_rest;   /* [stretch_batches*16] */
     float gravity[3];            /* displacement per step */
     float retain;                /* damping factor of the relative velocity */
     float ratio;                 /* timestep / previous timestep */

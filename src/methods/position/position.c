@@ -28,6 +28,9 @@ const sup_param sup_position_params[SUP_POSITION_PARAM_COUNT] = {
                                  "Solver iterations per step."},
     [SUP_POSITION_SUBSTEPS] = {"substeps", "", SUP_PARAM_INT, 1, 10, 1, NULL, true,
                                "Steps per 10 ms; each runs all iterations."},
+    [SUP_POSITION_MOMENTUM] = {"momentum", "", SUP_PARAM_FLOAT, 0, 1, 0, NULL, true,
+                               "Momentum of tissue that is not soft: 0 moves without lag, 1 jiggles as in soft "
+                               "regions."},
     [SUP_POSITION_DAMPING] = {"damping", "1/s", SUP_PARAM_FLOAT, 0, 1000, 3, NULL, true,
                               "Damping of secondary motion, in addition to the numerical damping."},
     [SUP_POSITION_DENSITY] = {"density", "kg/m^3", SUP_PARAM_FLOAT, 1, 100000, 1000, NULL, true,
@@ -65,7 +68,7 @@ const sup_method sup_method_position = {
     .name = "position",
     .summary =
         "Position based skinning: soft tissue guided by linear blending; volume, self-contact and jiggle, tuned live.",
-    .version = 4,
+    .version = 5,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES,
     .params = sup_position_params,
     .param_count = SUP_POSITION_PARAM_COUNT,

@@ -9,6 +9,7 @@
  *            embed       embedding of the render mesh in the particles           position_embed_bind.c
  *            collide     data for contact                                        collide_bind.c
  *            correction  volume of the skin                                      volume_correction.c
+ *            limit       stretch and folds of the skin                           skin_limit*.c
  *     step   joints -> linear blending of the particles -> solver with contact, at a fixed rate -> render mesh
  *
  * The render mesh follows the surface particles (position_embed.h); props and details below the resolution of the
@@ -17,6 +18,7 @@
 #define SUP_METHODS_POSITION_POSITION_H
 
 #include "methods/position/position_embed.h"
+#include "methods/position/skin_limit.h"
 #include "methods/position/volume_correction.h"
 #include "methods/position/collide.h"
 #include "methods/position/pbd.h"
@@ -34,6 +36,7 @@ enum {
     SUP_POSITION_K_BIND,
     SUP_POSITION_ITERATIONS,
     SUP_POSITION_SUBSTEPS,
+    SUP_POSITION_MOMENTUM,
     SUP_POSITION_DAMPING,
     SUP_POSITION_DENSITY,
     SUP_POSITION_GRAVITY,
@@ -65,6 +68,7 @@ typedef struct sup_position_view {
     sup_position_embed embed;
     sup_collide collide;
     sup_volume_correction correction;
+    sup_skin_limit limit;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */
@@ -104,5 +108,8 @@ void sup_position_paint_particles(int64_t slot_count, const int32_t *vertex, con
  * it, they follow linear blending less, and their stiffness changes towards `stiffness` times the default. The painted
  * stiffness is always a factor. */
 void sup_position_soften(const sup_position_view *view, const float *soft, float stiffness, sup_pbd_regions *regions);
+/* Sets the damping of the particles from their factors of `follow`: particles that follow linear blending fully have no
+ * momentum, unless `momentum` in [0, 1], a minimum for all of them, is above 0; free ones are not damped. */
+void sup_position_set_momentum(int32_t slot_count, double momentum, sup_pbd_regions *regions);
 
 #endif

@@ -151,10 +151,66 @@ static void find_bone(binding *b, int32_t v)
     }
 }
 
+/* Whether one joint moves a particle. */
+static bool moves_rigidly(const binding *b, int32_t v)
+{
+    return b->weight[(int64_t)v * SUP_POSITION_INFLUENCES] >= RIGID_WEIGHT;
+}
+
 static bool is_rigid(const binding *b, int32_t v)
 {
-    const int64_t first = (int64_t)v * SUP_POSITION_INFLUENCES;
-    return b->weight[first] >= RIGID_WEIGHT && b->joint[first] == b->bone[v];
+    return moves_rigidly(b, v) && b->joint[(int64_t)v * SUP_POSITION_INFLUENCES] == b->bone[v];
+}
+
+/* --- Rigid components --- */
+
+/* Joint of the rigid component (sup_rig_rigid_joints) that a corner of the skin belongs to, -1 for soft skin. */
+static int32_t rigid_joint_of(const binding *b, int32_t corner)
+{
+    const sup_simulated_surface *s = &b->surface;
+    return sup_rig_rigid_joints(b->input->rig)[s->fine_source[s->coarse_fine[corner]]];
+}
+
+static bool is_small(const binding *b, int32_t corner)
+{
+    int32_t component = component_of(b, corner);
+    return component >= 0 && b->small[component];
+}
+
+static bool has_rigid_components(const binding *b)
+{
+    for (int32_t v = 0; v < b->surface.coarse_count; v++)
+        if (rigid_joint_of(b, v) >= 0) return true;
+    return false;
+}
+
+/* Particles inside and under rigid components become kinematic: those that one joint moves and whose nearest skin is
+ * rigid (where linear blending bends the tissue beside a component, it must keep its volume), and those of the tissue
+ * on which a small component without tissue of its own lies, so that neither penetrates the other more than in linear
+ * blending. */
+static sup_result fix_rigid_components(binding *b, sup_error *error)
+{
+    const sup_simulated_surface *s = &b->surface;
+    sup_bvh tissue;
+    if (!has_rigid_components(b)) return SUP_OK;
+    for (int32_t v = 0; v < b->mesh.vertex_count; v++) {
+        sup_bvh_nearest near = sup_bvh_closest(&b->skin, particle_at(b, v), INFINITY);
+        if (near.triangle < 0) continue;
+        b->kinematic[v] |=
+            moves_rigidly(b, v) && rigid_joint_of(b, s->coarse_triangles[3 * (int64_t)near.triangle]) >= 0;
+    }
+    sup_result result =
+        sup_bvh_create(b->input->context, b->mesh.positions, b->mesh.triangle_count, b->mesh.triangles, &tissue, error);
+    if (result != SUP_OK) return result;
+    for (int32_t v = 0; v < s->coarse_count; v++) {
+        if (rigid_joint_of(b, v) < 0) continue;
+        sup_bvh_nearest near =
+            sup_bvh_closest(&tissue, sup_v3_load(s->coarse_positions + 3 * (int64_t)v), b->mesh.report.spacing);
+        for (int k = 0; near.triangle >= 0 && is_small(b, v) && k < 3; k++)
+            b->kinematic[b->mesh.triangles[3 * (int64_t)near.triangle + k]] = true;
+    }
+    sup_bvh_free(&tissue);
+    return SUP_OK;
 }
 
 static sup_result bind_bones(binding *b, sup_error *error)
@@ -177,7 +233,7 @@ static sup_result bind_bones(binding *b, sup_error *error)
         b->kinematic[v] =
             b->bone[v] >= 0 && is_rigid(b, v) &&
             b->distance[v] * sum[2 * b->bone[v] + 1] < b->input->values[SUP_POSITION_CORE] * sum[2 * b->bone[v]];
-    return SUP_OK;
+    return fix_rigid_components(b, error);
 }
 
 /* --- The model --- */
@@ -228,14 +284,48 @@ static bool find_fine(const binding *b, float *fine)
     return true;
 }
 
+/* The anchors of the vertices of details, components too small for tissue of their own: of each detail the vertex
+ * nearest to its centre. */
+static bool find_anchors(binding *b, int32_t *anchor)
+{
+    const sup_rig *rig = b->input->rig;
+    size_t components = (size_t)rig->skin_vertex_count;
+    double *centre = sup_arena_alloc(&b->arena, components, 4 * sizeof *centre);
+    int32_t *nearest = sup_arena_alloc(&b->arena, components, sizeof *nearest); /* vertex + 1 */
+    if (centre == NULL || nearest == NULL) return false;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++)
+        for (int k = 0; k < 4 && rig->skin_component[v] >= 0; k++)
+            centre[4 * (int64_t)rig->skin_component[v] + k] +=
+                k < 3 ? (double)rig->skin_positions[3 * (int64_t)v + k] : 1.0;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++) {
+        int32_t c = rig->skin_component[v];
+        if (c < 0 || !b->small[c]) continue;
+        sup_vec3d mean =
+            sup_v3_scale(sup_v3(centre[4 * (int64_t)c], centre[4 * (int64_t)c + 1], centre[4 * (int64_t)c + 2]),
+                         1.0 / centre[4 * (int64_t)c + 3]);
+        const float *best = rig->skin_positions + 3 * (int64_t)(nearest[c] - 1);
+        sup_vec3d here = sup_v3_load(rig->skin_positions + 3 * (int64_t)v);
+        if (nearest[c] == 0 || sup_v3_distance(here, mean) < sup_v3_distance(sup_v3_load(best), mean))
+            nearest[c] = v + 1;
+    }
+    for (int32_t v = 0; v < rig->vertex_count; v++) {
+        int32_t skin = rig->vertex_to_skin[v], c = skin >= 0 ? rig->skin_component[skin] : -1;
+        anchor[v] = c >= 0 && b->small[c] ? rig->skin_to_vertex[nearest[c] - 1] : -1;
+    }
+    return true;
+}
+
 static sup_result bind_embedding(binding *b, sup_error *error)
 {
     const sup_rig *rig = b->input->rig;
     bool *follows = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(bool));
     float *fine = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(float));
-    if (follows == NULL || fine == NULL || !find_fine(b, fine)) return sup_fail_memory(error, "the render mesh");
+    int32_t *anchor = sup_arena_alloc(&b->arena, (size_t)rig->vertex_count, sizeof(int32_t));
+    if (follows == NULL || fine == NULL || anchor == NULL || !find_fine(b, fine) || !find_anchors(b, anchor))
+        return sup_fail_memory(error, "the render mesh");
+    const int32_t *rigid = sup_rig_rigid_joints(rig);
     for (int32_t v = 0; v < rig->vertex_count; v++)
-        follows[v] = rig->vertex_to_skin[v] >= 0;
+        follows[v] = rig->vertex_to_skin[v] >= 0 && rigid[rig->vertex_to_skin[v]] < 0;
     sup_position_embed_def def = {.particle_count = b->mesh.vertex_count,
                                   .tet_count = b->mesh.tet_count,
                                   .triangle_count = b->mesh.triangle_count,
@@ -253,7 +343,8 @@ static sup_result bind_embedding(binding *b, sup_error *error)
                                   .reach = FOLLOW_REACH * b->mesh.report.spacing,
                                   .tangents = rig->tangents,
                                   .fine = fine,
-                                  .follows = follows};
+                                  .follows = follows,
+                                  .anchor = anchor};
     return sup_position_embed_bind(b->input->context, &def, b->builder, "embed", error);
 }
 
@@ -353,7 +444,10 @@ static sup_result bind_contact(binding *b, sup_error *error)
                            .skin = &b->skin,
                            .slot_count = b->bound.slot_count};
     sup_result result = sup_collide_bind(b->input->context, &def, b->builder, "contact", error);
-    return result == SUP_OK ? sup_volume_correction_bind(b->input->rig, b->builder, "correction", error) : result;
+    if (result == SUP_OK)
+        result = sup_volume_correction_bind(b->input->context, b->input->rig, b->builder, "correction", error);
+    if (result == SUP_OK) result = sup_skin_limit_bind(b->input->context, b->input->rig, b->builder, "limit", error);
+    return result;
 }
 
 /* Joints, size and unit of the character. */

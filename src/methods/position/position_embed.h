@@ -7,7 +7,10 @@
  * by the cofactor of F.
  *
  * Details below the resolution of the particles come from linear blending: `fine` vertices (moved by bones too small to
- * move particles, or by morph targets) add the difference between their linear blending and that of the particles. */
+ * move particles, or by morph targets) add the difference between their linear blending and that of the particles.
+ * Vertices far from the surface of the tissue, such as skin under clothes, are fine as well, and their v - X_k is
+ * reduced to 0, since it would amplify differences of F: linear blending plus the deviation of the particles from it.
+ * All vertices of a detail, a component without tissue of its own, have the same deviation: it keeps its shape. */
 #ifndef SUP_METHODS_POSITION_POSITION_EMBED_H
 #define SUP_METHODS_POSITION_POSITION_EMBED_H
 
@@ -51,6 +54,7 @@ typedef struct sup_position_embed_def {
     const float *tangents; /* [vertex_count*4] or NULL */
     const float *fine;     /* [vertex_count] */
     const bool *follows;   /* [vertex_count] */
+    const int32_t *anchor; /* [vertex_count] vertex whose deviation a detail has, -1 for other vertices */
 } sup_position_embed_def;
 
 sup_result sup_position_embed_bind(const sup_context *context, const sup_position_embed_def *def,

@@ -1,6 +1,6 @@
 /* position_embed_bind.c - neighbours of surface particles, and the embedding of render vertices.
  *
- * Based on: [aburumman2016thesis] section 4.1.1, mesh coupling. Deviation: blends local maps of surface particles
+ * Based on: [aburumman2016thesis] section 4.1.1, mesh coupling. Difference: blends local maps of surface particles
  * (position_embed.h) instead of using barycentric coordinates in one tet, which would show the facets of the tets. */
 #include "math/affine.h"
 #include "methods/position/position_embed.h"
@@ -10,6 +10,9 @@ enum { GRAIN = 256 };
 /* Common weight above which particles move like a vertex, and below which they do not: a tooth that reaches into the
  * other jaw then moves by linear blending plus the deviation of the tissue there. */
 static const double SIMILAR = 0.5, DISSIMILAR = 0.2;
+/* Distances from the surface of the tissue, in cells of the lattice (`reach`), between which the share of the gradient
+ * in the deviation falls from 1 to 0. */
+static const double NEAR = 1.0, FAR = 2.0;
 
 typedef struct binder {
     const sup_context *context;
@@ -140,6 +143,12 @@ static sup_bvh_nearest find_triangle(const binder *b, int32_t v)
     return similar.triangle >= 0 ? similar : near;
 }
 
+static double gradient_share(const sup_position_embed_def *d, double distance)
+{
+    double t = fmin(fmax((distance / d->reach - NEAR) / (FAR - NEAR), 0.0), 1.0);
+    return 1.0 - t * t * (3.0 - 2.0 * t);
+}
+
 static void bind_vertices(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const binder *b = work;
@@ -147,21 +156,24 @@ static void bind_vertices(void *work, int32_t begin, int32_t end, int32_t worker
     SUP_UNUSED(worker);
     for (int64_t v = begin; v < end; v++) {
         if (!d->follows[v]) continue;
-        sup_bvh_nearest near = find_triangle(b, (int32_t)v);
+        const int32_t source = d->anchor[v] >= 0 ? d->anchor[v] : (int32_t)v;
+        sup_bvh_nearest near = find_triangle(b, source);
         if (near.triangle < 0) continue;
         double weight[3] = {1.0 - near.u - near.v, near.u, near.v}, sum = 0.0;
         for (int k = 0; k < 3; k++) {
             weight[k] = fmin(fmax(weight[k], 0.0), 1.0);
             sum += weight[k];
         }
-        double common = common_weight(&(candidate){d, (int32_t)v}, near.triangle);
+        double common = common_weight(&(candidate){d, source}, near.triangle);
         b->fine[v] = fmaxf(b->fine[v], (float)fmin(fmax((SIMILAR - common) / (SIMILAR - DISSIMILAR), 0.0), 1.0));
         sup_vec3d p = sup_v3_scale(sup_v3_load(d->vertices + 3 * v), 1.0 / (double)d->size);
+        double share = d->anchor[v] >= 0 ? 0.0 : gradient_share(d, near.distance);
+        b->fine[v] = fmaxf(b->fine[v], (float)(1.0 - share));
         for (int k = 0; k < 3; k++) {
             int32_t particle = d->triangles[3 * (int64_t)near.triangle + k];
             float *to = b->offset + SUP_POSITION_EMBED_FLOATS * v + 4 * k;
             b->corner[SUP_POSITION_EMBED_CORNERS * v + k] = b->local[particle] - 1;
-            sup_v3_store(to, sup_v3_sub(p, at(b, particle)));
+            sup_v3_store(to, sup_v3_scale(sup_v3_sub(p, at(b, particle)), share));
             to[3] = (float)(weight[k] / sum);
         }
     }

@@ -6,6 +6,7 @@
  * The coordinates of the solver are in sizes of the character, relative to an origin that follows it: the result
  * depends neither on the unit nor on the distance from the world origin. */
 #include "methods/position/position.h"
+#include "methods/position/position_scale.h"
 
 #include "base/simd.h"
 #include "pose/timestep.h"
@@ -19,6 +20,11 @@ static const double FAR = 4.0;
  * late. */
 static const float STILL = 1e-6f, SLOW = 2e-6f, CREEP = 1e-4f;
 static const float REST_DAMPING = 60.0f; /* rest damping, 1/s */
+/* Stretch of an edge of the skin that is allowed in any pose; with soft tissue, which swings also where linear blending
+ * does not stretch. */
+static const float FREE_STRETCH = 1.1f, FREE_STRETCH_SOFT = 1.5f;
+/* Deviation of the scale of a joint from 1 at which the volume of the skin is no longer corrected. */
+static const float MAX_SCALE = 0.1f;
 /* Steps without motion of the skeleton: rest damping begins, is full, and slow creep counts as rest. Steps at rest
  * after which the tissue sleeps. */
 enum { STILL_BEGIN = 100, STILL_DAMPED = 200, STILL_CREEP = 800, QUIET_STEPS = 10, ASLEEP = 1000000 };
@@ -32,22 +38,25 @@ typedef struct layout {
     size_t output[2];            /* float4 [slot_count] particles and guide of the frame */
     size_t start;                /* float4 [slot_count] start of the last step; contact changes that of the solver */
     size_t painted;              /* float [slot_count*SUP_POSITION_MAP_COUNT] */
-    size_t pbd, embed, collide, correction, linear;
+    size_t pbd, scale, embed, collide, correction, limit, linear;
 } layout;
 
 /* Parameters for which the regions were computed. */
 typedef struct region_values {
-    double soft, joint, radius, stiffness;
+    double soft, joint, radius, stiffness, momentum;
 } region_values;
 
 typedef struct position_state {
     sup_position_view view;
     layout at;
-    double ahead;     /* time of the last step minus time of the frame, seconds */
-    double origin[3]; /* of the solver's space, file units */
-    bool diverged;    /* the last step was out of range: the frame shows linear blending */
+    double ahead;               /* time of the last step minus time of the frame, seconds */
+    double origin[3];           /* of the solver's space, file units */
+    bool diverged;              /* the last step was out of range: the frame shows linear blending */
+    sup_position_scaled scaled; /* rest values of the last step */
     region_values regions;
     uint32_t region_version;
+    bool swings;                             /* some particles have momentum */
+    bool was_reset;                          /* no time has passed since the reset */
     bool opened, repainted;                  /* the state has the painted maps; they changed since the last frame */
     int32_t still;                           /* steps since anything but the tissue moved */
     int32_t quiet;                           /* steps since the tissue moved */
@@ -76,10 +85,12 @@ static sup_result find_offsets(const sup_position_view *view, const sup_model *m
     at.soft = sup_layout_add(slots, 1, bytes / 4);
     at.painted = sup_layout_add(slots, 1, bytes / 4 * SUP_POSITION_MAP_COUNT);
     at.pbd = sup_layout_add(slots, 1, sup_pbd_state_size(&view->pbd));
+    at.scale = sup_layout_add(slots, 1, sup_position_scale_size(view));
     at.embed = sup_layout_add(slots, 1, sup_position_embed_scratch(&view->embed));
     at.collide = sup_layout_add(slots, 1, sup_collide_state_size(&view->collide));
     at.correction = sup_layout_add(slots, 1, sup_volume_correction_scratch(&view->correction));
     slots->saved_size = slots->size; /* the scratch of linear blending depends on the number of threads */
+    at.limit = sup_layout_add(slots, 1, sup_skin_limit_scratch(&view->limit));
     at.linear = sup_layout_add(slots, 1, linear.size);
     *offsets = at;
     return SUP_OK;
@@ -115,6 +126,7 @@ sup_result sup_position_restore(const sup_step_input *input, void *state)
     }
     memset(&s->view, 0, sizeof s->view);
     memset(&s->at, 0, sizeof s->at);
+    s->scaled = (sup_position_scaled){.deviation = s->scaled.deviation}; /* pointers into the state */
     if (input == NULL) return SUP_OK;
     sup_result result = open_state(input, s);
     if (result != SUP_OK) return result;
@@ -150,6 +162,7 @@ static void blend_particles(void *work, int32_t begin, int32_t end, int32_t work
     const sup_position_view *view = &s->view;
     const float *columns = at(s, s->at.columns);
     float *guide = ((blend_work *)work)->guide, *bone = at(s, s->at.bone), scale = 1.0f / view->size;
+    const float *distance = s->scaled.bone_distance;
     SUP_UNUSED(worker);
     for (int64_t i = begin; i < end; i++) {
         const float *rest = view->rest + 4 * i;
@@ -171,7 +184,7 @@ static void blend_particles(void *work, int32_t begin, int32_t end, int32_t work
         p = sup_four_fma(sup_four_splat(q[1]), sup_four_load(m + 4), p);
         p = sup_four_fma(sup_four_splat(q[2]), sup_four_load(m + 8), p);
         memcpy(bone + 4 * i, &p, sizeof p);
-        bone[4 * i + 3] = rest[3] * scale;
+        bone[4 * i + 3] = (distance != NULL ? distance[i] : rest[3]) * scale;
     }
 }
 
@@ -185,6 +198,7 @@ static void blend_to(position_state *s, const sup_context *context, const sup_ma
 static void blend_guide(position_state *s, const sup_context *context, const sup_mat34 *joints)
 {
     memcpy(at(s, s->at.guide[1]), at(s, s->at.guide[0]), (size_t)s->view.pbd.slot_count * 4 * sizeof(float));
+    s->scaled = sup_position_scale(context, &s->view, joints, at(s, s->at.scale));
     blend_to(s, context, joints, at(s, s->at.guide[0]));
 }
 
@@ -281,14 +295,16 @@ static void paint_soft(position_state *s, const region_values *values, float *so
 static void update_regions(position_state *s, const double *v)
 {
     region_values now = {v[SUP_POSITION_SOFT], v[SUP_POSITION_SOFT_JOINT], v[SUP_POSITION_SOFT_RADIUS],
-                         v[SUP_POSITION_SOFT_STIFFNESS]};
-    if (!s->repainted && s->region_version > 0 && now.soft == s->regions.soft && now.joint == s->regions.joint &&
-        now.radius == s->regions.radius && now.stiffness == s->regions.stiffness)
-        return;
+                         v[SUP_POSITION_SOFT_STIFFNESS], v[SUP_POSITION_MOMENTUM]};
+    if (!s->repainted && s->region_version > 0 && memcmp(&now, &s->regions, sizeof now) == 0) return;
     float *soft = at(s, s->at.soft);
     sup_pbd_regions regions = sup_pbd_regions_of(&s->view.pbd, at(s, s->at.pbd));
     paint_soft(s, &now, soft);
     sup_position_soften(&s->view, soft, (float)now.stiffness, &regions);
+    sup_position_set_momentum(s->view.pbd.slot_count, now.momentum, &regions);
+    s->swings = false;
+    for (int32_t i = 0; i < s->view.pbd.slot_count; i++)
+        s->swings |= regions.damping[i] < INFINITY;
     s->regions = now;
     s->region_version++;
 }
@@ -314,6 +330,8 @@ static sup_pbd_input solver_input(position_state *s, const double *v)
                            .guide = at(s, s->at.guide[0]),
                            .guide_previous = at(s, s->at.guide[1]),
                            .bone = at(s, s->at.bone),
+                           .volume_rest = s->scaled.volume_rest,
+                           .stretch_rest = s->scaled.stretch_rest,
                            .damping = (float)v[SUP_POSITION_DAMPING],
                            .iterations = (int32_t)v[SUP_POSITION_ITERATIONS]};
     input.gravity[axes[(int)v[SUP_POSITION_UP]]] = (float)(-v[SUP_POSITION_GRAVITY] / size);
@@ -452,6 +470,7 @@ sup_result sup_position_reset(const sup_step_input *input, void *state)
     sup_pbd_init(&s->view.pbd, at(s, s->at.pbd), at(s, s->at.guide[0]));
     compute_joints(s, input->pose);
     settle(s, input);
+    s->was_reset = true;
     return SUP_OK;
 }
 
@@ -477,7 +496,11 @@ static void advance(position_state *s, const sup_step_input *input)
     sup_timestep frame =
         sup_timestep_advance(&s->ahead, (double)input->dt, step_seconds(input->values), SUP_TIMESTEP_AHEAD);
     compute_joints(s, input->pose);
-    if (sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size)) {
+    bool cut =
+        input->dt > 0.0f && sup_timestep_is_cut(s->view.joint_count, s->view.collide.parent, s->view.joint_centre,
+                                                previous, now, (double)input->dt, s->was_reset);
+    s->was_reset = s->was_reset && !(input->dt > 0.0f);
+    if (cut || sup_timestep_teleported(s->view.joint_count, previous, now, frame.count, s->view.size)) {
         settle(s, input);
         return;
     }
@@ -519,13 +542,18 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     if (s->diverged) return SUP_OK;
+    sup_skin_limit_begin(&s->view.limit, s->view.size, s->swings ? FREE_STRETCH_SOFT : FREE_STRETCH, at(s, s->at.limit),
+                         out);
     interpolate_frame(s, input->context, step_seconds(input->values));
     sup_position_embed_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
     sup_position_embed_apply(input->context, &s->view.embed, at(s, s->at.output[0]), at(s, s->at.output[1]), &space,
                              at(s, s->at.embed), out);
-    sup_volume_correction_apply(&s->view.correction, s->view.size, at(s, s->at.correction), out);
+    /* The volume of a scaled body is not known: no correction from a scale of MAX_SCALE on. */
+    sup_volume_correction_apply(&s->view.correction, s->view.size, 1.0f - fminf(s->scaled.deviation / MAX_SCALE, 1.0f),
+                                at(s, s->at.correction), out);
     sup_collide_project_skin(&s->view.collide, at(s, s->at.collide), input->context, at(s, s->at.joints[0]), s->origin,
                              out);
+    sup_skin_limit_apply(&s->view.limit, s->view.size, at(s, s->at.limit), out);
     return SUP_OK;
 }
 

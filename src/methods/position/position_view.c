@@ -73,6 +73,7 @@ sup_result sup_position_open(const sup_model *model, sup_position_view *view, su
     if (result == SUP_OK)
         result = sup_collide_open(model, "contact", view->joint_count, view->pbd.slot_count, &view->collide, error);
     if (result == SUP_OK) result = sup_volume_correction_open(model, "correction", &view->correction, error);
+    if (result == SUP_OK) result = sup_skin_limit_open(model, "limit", &view->limit, error);
     return result == SUP_OK ? open_particles(model, view, error) : result;
 }
 

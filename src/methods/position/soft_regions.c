@@ -9,6 +9,8 @@
 
 /* Maximum of the mean: without interior particles all particles are above it. */
 static const double MAX_MEAN = 0.99;
+/* Damping, 1/s, of a particle of momentum 1/2: a third of the critical damping of the springs to linear blending. */
+static const double HALF_DAMPING = 20.0;
 
 /* Depth of a particle as a fraction of the distance from its bone to the skin: 0 to 1. */
 static double depth_of(const sup_position_view *view, int64_t slot)
@@ -47,5 +49,13 @@ void sup_position_soften(const sup_position_view *view, const float *soft, float
         regions->follow[i] = free ? 1.0f - soft[i] : 1.0f;
         regions->stiffness[i] = view->painted[SUP_POSITION_MAP_COUNT * (int64_t)i + SUP_POSITION_MAP_STIFFNESS] *
                                 (free ? 1.0f + soft[i] * (stiffness - 1.0f) : 1.0f);
+    }
+}
+
+void sup_position_set_momentum(int32_t slot_count, double momentum, sup_pbd_regions *regions)
+{
+    for (int32_t i = 0; i < slot_count; i++) {
+        double kept = fmax(momentum, 1.0 - (double)regions->follow[i]);
+        regions->damping[i] = kept > 0.0 ? (float)(HALF_DAMPING * (1.0 / kept - 1.0)) : INFINITY;
     }
 }
