@@ -182,8 +182,15 @@ void sup_track_limit_edges(const sup_context *context, const sup_track *track, v
  * that if it encloses less than 1 - `loss` of its volume (track_skinned.c). `triangles` [triangle_count*3] of the
  * tracked skin. */
 #define SUP_TRACK_LONGEST 2.5f
-void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const int32_t *triangles,
-                     int32_t triangle_count, float loss, int32_t bent, float *output);
+typedef struct sup_track_mesh {
+    int32_t triangle_count;
+    const int32_t *triangles; /* [triangle_count*3] tracked vertices */
+    const int32_t *twin;      /* [triangle_count*3] other half-edge of each, negative if there is none */
+} sup_track_mesh;
+/* `scratch`: sup_track_limit_scratch_size bytes. */
+size_t sup_track_limit_scratch_size(const sup_track *track, const sup_track_mesh *mesh);
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const sup_track_mesh *mesh,
+                     void *scratch, float loss, int32_t bent, float *output);
 /* Counts vertices whose value differs from the target by more than 1e-3 and that are not on a contact surface, those on
  * a contact surface, and those without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user,

@@ -5,14 +5,14 @@
  * fraction of the volume of the bind pose, or of dual quaternions if that is less, all vertices move towards dual
  * quaternions by the same fraction of the way, as far as needed. This is continuous in time and cannot fail: at the end
  * of the way the skin is that of dual quaternions. The result is not part of the state. */
-#include "methods/implicit/track_work.h"
+#include "methods/implicit/track_blend.h"
 
 /* Triangles per sum, at least; vertices per task; and steps of the search for the way, which end within 1e-3 of the
  * volume. */
 enum { SUM_TRIANGLES = 512, GRAIN = 512, STEPS = 4 };
 /* Minimum of the longest edge of dual quaternions, relative to rest, that limits the output; and the fraction of it to
  * which edges are shortened: the passes do not converge fully. */
-static const float MIN_LONGEST = 1.5f, NEARLY = 0.97f;
+static const float MIN_SHORTENED = 1.5f, MIN_LONGEST = 1.05f, NEARLY = 0.97f;
 
 typedef struct skinned_work {
     const sup_track *track;
@@ -162,21 +162,28 @@ static void keep_volume(const sup_context *context, skinned_work *w, double loss
     sup_parallel(context, w->track->vertex_count, GRAIN, move_range, w);
 }
 
-void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const int32_t *triangles,
-                     int32_t triangle_count, float loss, int32_t bent, float *output)
+size_t sup_track_limit_scratch_size(const sup_track *track, const sup_track_mesh *mesh)
+{
+    return sup_track_blend_scratch_size(track, mesh);
+}
+
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const sup_track_mesh *mesh,
+                     void *scratch, float loss, int32_t bent, float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
-    int32_t per_sum = triangle_count / track->cluster_count + 1; /* at most one sum per cluster */
+    int32_t per_sum = mesh->triangle_count / track->cluster_count + 1; /* at most one sum per cluster */
     skinned_work w = {.track = track,
-                      .triangles = triangles,
-                      .triangle_count = triangle_count,
+                      .triangles = mesh->triangles,
+                      .triangle_count = mesh->triangle_count,
                       .arrays = &arrays,
                       .per_sum = per_sum > SUM_TRIANGLES ? per_sum : SUM_TRIANGLES,
                       .to = arrays.carried,
                       .output = output};
     if (bent == 0) return;
     sup_parallel(context, track->vertex_count, GRAIN, skin_range, &w);
-    keep_volume(context, &w, (double)loss);
-    sup_track_limit_edges(context, track, state, bent, longest_of(context, &w), output); /* costs volume again */
+    sup_track_blend_begin(track, mesh, arrays.list, bent, scratch);
+    float longest = longest_of(context, &w);
+    sup_track_limit_edges(context, track, state, bent, sup_track_max(longest, MIN_SHORTENED), output);
+    sup_track_blend(context, track, mesh, scratch, arrays.carried, arrays.transform, longest, bent, output);
     keep_volume(context, &w, (double)loss);
 }
