@@ -44,6 +44,7 @@ extern const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT];
 typedef struct sup_implicit_view {
     sup_compose compose;
     sup_track track;
+    sup_track_mesh mesh; /* of the track */
     sup_implicit_render_mesh render_mesh;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */

@@ -215,7 +215,10 @@ static sup_result bind_track(binding *b, sup_error *error)
                          .influence_joint = s->influence_joint,
                          .influence_weight = s->influence_weight,
                          .relax = relax};
-    return sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
+    result = sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
+    return result == SUP_OK
+               ? sup_track_mesh_bind(b->input->context, &def, b->track.tracked, &b->arena, b->builder, error)
+               : result;
 }
 
 /* Assigns each vertex to the field of its region. */

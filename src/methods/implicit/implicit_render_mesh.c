@@ -1,7 +1,6 @@
 /* implicit_render_mesh.c - the render mesh on the tracked skin: bind, check and a frame. */
 #include "methods/implicit/implicit_render_mesh.h"
 
-#include "geometry/adjacency.h"
 #include "math/vec3.h"
 
 enum { GRAIN = 512 };
@@ -65,21 +64,6 @@ static sup_result add_own(const sup_rig *rig, const int32_t *coarse, const int32
     return SUP_OK;
 }
 
-/* Neighbours of the triangles of the tracked skin. */
-static sup_result add_twins(const sup_bind_input *input, int32_t vertex_count, int32_t triangle_count,
-                            const int32_t *triangles, sup_model_builder *builder, sup_error *error)
-{
-    sup_adjacency adjacency;
-    int32_t *twin = sup_model_add(builder, "render.twin", SUP_ARRAY_INT32, 3 * (int64_t)triangle_count);
-    if (twin == NULL) return sup_fail_memory(error, "the render mesh");
-    sup_result result =
-        sup_adjacency_create(&input->context->allocator, vertex_count, triangle_count, triangles, &adjacency, error);
-    if (result != SUP_OK) return result;
-    memcpy(twin, adjacency.half_twin, 3 * (size_t)triangle_count * sizeof *twin);
-    sup_adjacency_destroy(&adjacency);
-    return SUP_OK;
-}
-
 sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_simulated_surface *surface,
                                          const int32_t *tracked, sup_arena *arena, sup_model_builder *builder,
                                          sup_error *error)
@@ -100,8 +84,6 @@ sup_result sup_implicit_render_mesh_bind(const sup_bind_input *input, const sup_
         vertices[tracked[v]] = surface->coarse_middle[v];
     for (size_t i = 0; i < corners; i++)
         triangles[i] = tracked[surface->coarse_triangles[i]];
-    result = add_twins(input, surface->coarse_count, surface->coarse_triangle_count, triangles, builder, error);
-    if (result != SUP_OK) return result;
     sup_upsample_def def = {.surface = {surface->middle_count, surface->middle_triangle_count,
                                         surface->middle_positions, surface->middle_triangles},
                             .coarse_count = surface->coarse_count,
@@ -129,19 +111,14 @@ sup_result sup_implicit_render_mesh_open(const sup_model *model, int32_t tracked
     mesh->vertex = sup_model_array(model, "render.vertex", SUP_ARRAY_INT32, -1);
     mesh->tracked = sup_model_array(model, "render.tracked", SUP_ARRAY_INT32, count);
     mesh->normal = sup_model_array(model, "render.normal", SUP_ARRAY_FLOAT, 3 * count);
-    const int64_t corners = 3 * (int64_t)mesh->upsample.coarse_triangle_count;
-    mesh->twin = sup_model_array(model, "render.twin", SUP_ARRAY_INT32, corners);
     const float *tangent = sup_model_array(model, "render.tangent", SUP_ARRAY_FLOAT, tangents ? 4 * count : 0);
-    bool ok = mesh->vertex != NULL && mesh->tracked != NULL && mesh->normal != NULL && tangent != NULL &&
-              mesh->twin != NULL && count <= sup_model_vertex_count(model) &&
+    bool ok = mesh->vertex != NULL && mesh->tracked != NULL && mesh->normal != NULL && tangent != NULL && count <= sup_model_vertex_count(model) &&
               mesh->upsample.coarse_count == tracked_count &&
               mesh->upsample.vertex_count == sup_model_vertex_count(model) &&
               (count == 0 || tangents == mesh->upsample.has_tangents);
     for (int64_t i = 0; ok && i < count; i++)
         ok = mesh->vertex[i] >= 0 && mesh->vertex[i] < sup_model_vertex_count(model) && mesh->tracked[i] >= 0 &&
              mesh->tracked[i] < tracked_count;
-    for (int64_t i = 0; ok && i < corners; i++)
-        ok = mesh->twin[i] >= SUP_HALF_NON_MANIFOLD && mesh->twin[i] < corners;
     for (int64_t i = 0; ok && i < 3 * count; i++)
         ok = fabsf(mesh->normal[i]) <= 1.01f;
     for (int64_t i = 0; ok && tangents && i < 4 * count; i++)

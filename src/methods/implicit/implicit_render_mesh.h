@@ -11,7 +11,6 @@
 
 typedef struct sup_implicit_render_mesh {
     sup_upsample upsample;
-    const int32_t *twin;    /* [upsample.coarse_triangle_count*3] other half-edge of each, or SUP_HALF_* */
     int32_t own_count;      /* number of render vertices at tracked vertices */
     const int32_t *vertex;  /* [own_count] */
     const int32_t *tracked; /* [own_count] */

@@ -62,12 +62,6 @@ typedef struct implicit_state {
     sup_implicit_report report;
 } implicit_state;
 
-static sup_track_mesh track_mesh(const sup_implicit_view *view)
-{
-    const sup_implicit_render_mesh *mesh = &view->render_mesh;
-    return (sup_track_mesh){mesh->upsample.coarse_triangle_count, mesh->upsample.triangles, mesh->twin};
-}
-
 static sup_result find_offsets(const sup_implicit_view *view, const sup_model *model, const sup_context *context,
                                sup_layout *slots, layout *offsets)
 {
@@ -91,8 +85,7 @@ static sup_result find_offsets(const sup_implicit_view *view, const sup_model *m
     at.posed = sup_layout_add(slots, 1, sup_compose_posed_size(&view->compose));
     at.track_joints = sup_layout_add(slots, 1, joints * sizeof(sup_track_joint));
     at.output = sup_layout_add(slots, 1, (size_t)view->track.vertex_count * 4 * sizeof(float));
-    sup_track_mesh mesh = track_mesh(view);
-    at.limit = sup_layout_add(slots, 1, sup_track_limit_scratch_size(&view->track, &mesh));
+    at.limit = sup_layout_add(slots, 1, sup_track_limit_scratch_size(&view->track, &view->mesh));
     at.scratch = sup_layout_add(slots, 1, sup_implicit_render_mesh_scratch_size(&view->render_mesh));
     at.morphs = sup_layout_add(slots, 1, sup_morphs_scratch_size(model));
     at.linear = sup_layout_add(slots, 1, linear.size);
@@ -550,9 +543,8 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     bool tracking = input->values[SUP_IMPLICIT_TRACKING] != 0.0;
     float elastic = tracking ? (float)input->values[SUP_IMPLICIT_ELASTIC] : 0.0f;
     int32_t bent = sup_track_arap_smooth(input->context, &s->view.track, at(s, s->at.track), elastic, positions);
-    sup_track_mesh triangles = track_mesh(&s->view);
     if (tracking)
-        sup_track_limit(input->context, &s->view.track, at(s, s->at.track), &triangles, at(s, s->at.limit),
+        sup_track_limit(input->context, &s->view.track, at(s, s->at.track), &s->view.mesh, at(s, s->at.limit),
                         (float)input->values[SUP_IMPLICIT_LOSS], bent, positions);
     else
         sup_track_limit_edges(input->context, &s->view.track, at(s, s->at.track), bent, SUP_TRACK_LONGEST, positions);

@@ -55,6 +55,14 @@ typedef struct sup_track {
     const int32_t *elimination; /* [vertex_count] position in the elimination order */
 } sup_track;
 
+/* The triangles of the tracked skin: track_mesh.c. */
+typedef struct sup_track_mesh {
+    int32_t triangle_count;
+    const int32_t *triangles; /* [triangle_count*3] tracked vertices */
+    const int32_t *twin;      /* [triangle_count*3] other half-edge of each, or SUP_HALF_* */
+    const float *thickness;   /* [vertex_count] of the body there, as far as its curvature tells, sizes */
+} sup_track_mesh;
+
 /* --- Bind --- */
 
 typedef struct sup_track_def {
@@ -81,6 +89,13 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
                           sup_model_builder *builder, sup_track_built *built, sup_error *error);
 /* On success the arrays are safe to step. */
 sup_result sup_track_open(const sup_model *model, sup_track *track, sup_error *error);
+
+/* Adds arrays whose names start with "mesh.". Positions and triangles are those of `def`; `tracked` of the result. */
+sup_result sup_track_mesh_bind(const sup_context *context, const sup_track_def *def, const int32_t *tracked,
+                               sup_arena *arena, sup_model_builder *builder, sup_error *error);
+/* `triangles` [triangle_count*3]: tracked vertices. */
+sup_result sup_track_mesh_open(const sup_model *model, int32_t vertex_count, int32_t triangle_count,
+                               const int32_t *triangles, sup_track_mesh *mesh, sup_error *error);
 
 /* Mean value coordinates of a vertex in the plane perpendicular to its normal, for the triangles (vertex, corner[2t],
  * corner[2t+1]) around it: adds to weight[corner]. Returns false without adding anything if the ring is open or
@@ -182,11 +197,6 @@ void sup_track_limit_edges(const sup_context *context, const sup_track *track, v
  * that if it encloses less than 1 - `loss` of its volume (track_skinned.c). `triangles` [triangle_count*3] of the
  * tracked skin. */
 #define SUP_TRACK_LONGEST 2.5f
-typedef struct sup_track_mesh {
-    int32_t triangle_count;
-    const int32_t *triangles; /* [triangle_count*3] tracked vertices */
-    const int32_t *twin;      /* [triangle_count*3] other half-edge of each, negative if there is none */
-} sup_track_mesh;
 /* `scratch`: sup_track_limit_scratch_size bytes. */
 size_t sup_track_limit_scratch_size(const sup_track *track, const sup_track_mesh *mesh);
 void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const sup_track_mesh *mesh,

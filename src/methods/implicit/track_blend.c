@@ -17,6 +17,10 @@ static const float FACING = 0.15f, FULL_TURN = 0.05f, TURN_FACTOR = 0.3f;
 /* Growth of the trust in q from a vertex to the next, around edges of q that are too long. */
 static const float TRUST_STEP = 0.2f;
 /* Cosine of q from which on it faces its neighbours for certain. */
+/* Largest displacement outwards relative to the thickness of the body; contact weights
+ * between which skin stops swelling, as in arap_smooth.c; and passes that smooth the displacement. */
+static const float SWELL = 0.06f, CONTACT[2] = {0.02f, 0.2f};
+enum { SMOOTH_PASSES = 6 };
 /* Difference of the square of the scale from that of the body at which weights begin to fall, and are 0. */
 static const float SCALE[2] = {0.1f, 0.4f};
 static const float SURE_FACING = 0.01f;
@@ -27,6 +31,7 @@ struct blend_work {
     const sup_track *track;
     const sup_track_mesh *mesh;
     int32_t *list;          /* [cluster_count] bent clusters */
+    int32_t *all;          /* [cluster_count] all clusters */
     const float *skinned;   /* [vertex_count*4] q */
     float *output;          /* [vertex_count*4] first p, then the blend */
     float *tracked;         /* [vertex_count*4] p */
@@ -35,6 +40,7 @@ struct blend_work {
     float *factor;          /* [vertex_count] */
     float *weight, *trust;  /* [vertex_count] */
     unsigned char *active;  /* [vertex_count] looked at in this pass */
+    const float *position, *inward; /* [vertex_count*4] of the track */
     const float *transform; /* [vertex_count*12] */
     float longest, scale;   /* mean square of the scale over the body */
 };
@@ -51,13 +57,15 @@ static size_t carve(size_t *used, size_t count, size_t size)
 static size_t carve_all(const sup_track *track, const sup_track_mesh *mesh, unsigned char *base, blend_work *w)
 {
     size_t used = 0, vertices = (size_t)track->vertex_count, triangles = (size_t)mesh->triangle_count;
-    size_t list = carve(&used, (size_t)track->cluster_count, sizeof(int32_t));
+    size_t list = carve(&used, (size_t)track->cluster_count, sizeof(int32_t)),
+           all = carve(&used, (size_t)track->cluster_count, sizeof(int32_t));
     size_t tracked = carve(&used, 4 * vertices, sizeof(float)), normal = carve(&used, 4 * triangles, sizeof(float)),
            facing = carve(&used, triangles, sizeof(float)), turn = carve(&used, triangles, sizeof(float)),
            factor = carve(&used, vertices, sizeof(float)), weight = carve(&used, vertices, sizeof(float)),
            trust = carve(&used, vertices, sizeof(float)), active = carve(&used, vertices, 1);
     if (base == NULL) return used;
     w->list = (int32_t *)(void *)(base + list);
+    w->all = (int32_t *)(void *)(base + all);
     w->tracked = (float *)(void *)(base + tracked);
     w->normal = (float *)(void *)(base + normal);
     w->facing = (float *)(void *)(base + facing);
@@ -374,4 +382,61 @@ void sup_track_blend(const sup_context *context, const sup_track *track, const s
         ok = run_pass(context, &w, bent);
     spread(&w, bent, LAST_SWEEPS, spread_vertex);
     for_each(context, &w, bent, place_vertex);
+}
+
+/* --- Swelling --- */
+
+/* 0 in contact. */
+static void room_vertex(const blend_work *w, int64_t vertex)
+{
+    w->trust[vertex] = 1.0f - unit((w->position[4 * vertex + 3] - CONTACT[0]) / (CONTACT[1] - CONTACT[0]));
+}
+
+static void height_vertex(const blend_work *w, int64_t vertex)
+{
+    w->factor[vertex] = SWELL * w->trust[vertex] * w->mesh->thickness[vertex];
+}
+
+static float mean_height(const blend_work *w, const float *height, int64_t vertex)
+{
+    const sup_track *track = w->track;
+    float sum = height[vertex];
+    for (int32_t e = track->first[vertex]; e < track->first[vertex + 1]; e++)
+        sum += height[track->other[e]];
+    return sum / (float)(track->first[vertex + 1] - track->first[vertex] + 1);
+}
+
+static void smooth_there(const blend_work *w, int64_t vertex)
+{
+    w->weight[vertex] = mean_height(w, w->factor, vertex);
+}
+
+static void smooth_back(const blend_work *w, int64_t vertex)
+{
+    w->factor[vertex] = mean_height(w, w->weight, vertex);
+}
+
+static void swell_vertex(const blend_work *w, int64_t vertex)
+{
+    const float *inward = w->inward + 4 * vertex, *from = w->output + 4 * vertex;
+    for (int c = 0; c < 3; c++)
+        w->tracked[4 * vertex + c] = from[c] - w->factor[vertex] * inward[c];
+}
+
+const float *sup_track_swell(const sup_context *context, const sup_track *track, void *state,
+                             const sup_track_mesh *mesh, void *scratch, float *output)
+{
+    sup_track_arrays arrays = sup_track_arrays_of(track, state);
+    blend_work w = {.track = track, .mesh = mesh, .output = output, .position = arrays.position, .inward = arrays.normal};
+    carve_all(track, mesh, scratch, &w);
+    w.list = w.all;
+    for (int32_t cluster = 0; cluster < track->cluster_count; cluster++)
+        w.list[cluster] = cluster;
+    for_each(context, &w, track->cluster_count, room_vertex);
+    spread(&w, track->cluster_count, SWEEPS, spread_trust);
+    for_each(context, &w, track->cluster_count, height_vertex);
+    for (int i = 0; i < SMOOTH_PASSES; i++)
+        for_each(context, &w, track->cluster_count, i % 2 == 0 ? smooth_there : smooth_back);
+    for_each(context, &w, track->cluster_count, swell_vertex);
+    return w.tracked;
 }

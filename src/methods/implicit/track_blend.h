@@ -12,5 +12,8 @@ void sup_track_blend_begin(const sup_track *track, const sup_track_mesh *mesh, c
  * positions, where edges are longer than `longest` times rest or triangles are flipped that those do not flip. */
 void sup_track_blend(const sup_context *context, const sup_track *track, const sup_track_mesh *mesh, void *scratch,
                      const float *skinned, const float *transform, float longest, int32_t bent, float *output);
+/* Positions of `output` swollen as far as may be, outside of contacts: memory of the scratch. */
+const float *sup_track_swell(const sup_context *context, const sup_track *track, void *state,
+                             const sup_track_mesh *mesh, void *scratch, float *output);
 
 #endif

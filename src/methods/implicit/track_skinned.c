@@ -138,19 +138,14 @@ static void move_range(void *work, int32_t begin, int32_t end, int32_t worker)
             w->output[i] += w->way * (w->to[i] - w->output[i]);
 }
 
-static void keep_volume(const sup_context *context, skinned_work *w, double loss)
+/* Moves the output towards `to` until it encloses `target`, or all the way if that is too little. */
+static void move_to_volume(const sup_context *context, skinned_work *w, const float *to, double sign, double target)
 {
-    w->from = w->track->rest;
-    w->apex = mean_of(w->track, w->from);
-    double rest = volume_at(context, w, 0.0), low = 0.0, high = 1.0, way = 0.0;
-    w->from = w->output;
-    w->apex = mean_of(w->track, w->to);
-    double skinned = volume_at(context, w, 1.0);
-    const double sign = skinned < 0.0 ? -1.0 : 1.0; /* triangles may face inwards */
-    double target = (1.0 - loss) * (sign * rest > 0.0 && sign * rest < sign * skinned ? rest : skinned);
-    double below = sign * (volume_at(context, w, 0.0) - target), above = sign * (skinned - target);
-    if (!(below < 0.0) || !(above > 0.0)) return;
-    for (int i = 0; i < STEPS; i++) { /* false position; the volume is a cubic of the way */
+    w->to = to;
+    double low = 0.0, high = 1.0, way = 1.0, below = sign * (volume_at(context, w, 0.0) - target),
+           above = sign * (volume_at(context, w, 1.0) - target);
+    if (!(below < 0.0) || !(above > below)) return;
+    for (int i = 0; i < STEPS && above > 0.0; i++) { /* false position; the volume is a cubic of the way */
         way = low + (high - low) * below / (below - above);
         double off = sign * (volume_at(context, w, way) - target);
         if (off < 0.0)
@@ -160,6 +155,19 @@ static void keep_volume(const sup_context *context, skinned_work *w, double loss
     }
     w->way = (float)way;
     sup_parallel(context, w->track->vertex_count, GRAIN, move_range, w);
+}
+
+/* The volume that the output has to enclose, and the orientation of the triangles, which may face inwards. */
+static double target_volume(const sup_context *context, skinned_work *w, double loss, double *sign)
+{
+    w->from = w->track->rest;
+    w->apex = mean_of(w->track, w->from);
+    double rest = volume_at(context, w, 0.0);
+    w->from = w->output;
+    w->apex = mean_of(w->track, w->to);
+    double dual = volume_at(context, w, 1.0);
+    *sign = dual < 0.0 ? -1.0 : 1.0;
+    return (1.0 - loss) * (*sign * rest > 0.0 && *sign * rest < *sign * dual ? rest : dual);
 }
 
 size_t sup_track_limit_scratch_size(const sup_track *track, const sup_track_mesh *mesh)
@@ -184,6 +192,9 @@ void sup_track_limit(const sup_context *context, const sup_track *track, void *s
     sup_track_blend_begin(track, mesh, arrays.list, bent, scratch);
     float longest = longest_of(context, &w);
     sup_track_limit_edges(context, track, state, bent, sup_track_max(longest, MIN_SHORTENED), output);
+    double sign, target = target_volume(context, &w, (double)loss, &sign);
+    const float *swollen = sup_track_swell(context, track, state, mesh, scratch, output);
+    move_to_volume(context, &w, swollen, sign, target);
     sup_track_blend(context, track, mesh, scratch, arrays.carried, arrays.transform, longest, bent, output);
-    keep_volume(context, &w, (double)loss);
+    move_to_volume(context, &w, arrays.carried, sign, target);
 }
