@@ -112,8 +112,8 @@ sup_result sup_implicit_render_mesh_open(const sup_model *model, int32_t tracked
     mesh->tracked = sup_model_array(model, "render.tracked", SUP_ARRAY_INT32, count);
     mesh->normal = sup_model_array(model, "render.normal", SUP_ARRAY_FLOAT, 3 * count);
     const float *tangent = sup_model_array(model, "render.tangent", SUP_ARRAY_FLOAT, tangents ? 4 * count : 0);
-    bool ok = mesh->vertex != NULL && mesh->tracked != NULL && mesh->normal != NULL && tangent != NULL && count <= sup_model_vertex_count(model) &&
-              mesh->upsample.coarse_count == tracked_count &&
+    bool ok = mesh->vertex != NULL && mesh->tracked != NULL && mesh->normal != NULL && tangent != NULL &&
+              count <= sup_model_vertex_count(model) && mesh->upsample.coarse_count == tracked_count &&
               mesh->upsample.vertex_count == sup_model_vertex_count(model) &&
               (count == 0 || tangents == mesh->upsample.has_tangents);
     for (int64_t i = 0; ok && i < count; i++)

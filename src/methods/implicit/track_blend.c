@@ -14,6 +14,8 @@ static const float SHEAR = 0.35f;
 /* Cosine between a triangle and the mean of its neighbours below which weights fall; what is missing to
  * it for the smallest factor; and that factor. */
 static const float FACING = 0.15f, FULL_TURN = 0.05f, TURN_FACTOR = 0.3f;
+/* Negative cosine from which on a triangle of q is flipped for certain. */
+static const float FLIPPED = 0.03f;
 /* Growth of the trust in q from a vertex to the next, around edges of q that are too long. */
 static const float TRUST_STEP = 0.2f;
 /* Cosine of q from which on it faces its neighbours for certain. */
@@ -30,19 +32,21 @@ struct blend_work {
     void (*each)(const blend_work *w, int64_t vertex); /* of each_range */
     const sup_track *track;
     const sup_track_mesh *mesh;
-    int32_t *list;          /* [cluster_count] bent clusters */
-    int32_t *all;          /* [cluster_count] all clusters */
-    const float *skinned;   /* [vertex_count*4] q */
-    float *output;          /* [vertex_count*4] first p, then the blend */
-    float *tracked;         /* [vertex_count*4] p */
-    float *normal;          /* [triangle_count*4] unit */
-    float *facing, *turn;   /* [triangle_count] cosine of q; factor */
-    float *factor;          /* [vertex_count] */
-    float *weight, *trust;  /* [vertex_count] */
-    unsigned char *active;  /* [vertex_count] looked at in this pass */
+    int32_t *list;                  /* [cluster_count] bent clusters */
+    int32_t *all;                   /* [cluster_count] all clusters */
+    const float *skinned;           /* [vertex_count*4] q */
+    float *output;                  /* [vertex_count*4] first p, then the blend */
+    float *tracked;                 /* [vertex_count*4] p */
+    float *normal;                  /* [triangle_count*4] unit */
+    float *facing, *turn;           /* [triangle_count] cosine of q; factor */
+    float *factor;                  /* [vertex_count] */
+    float *weight;                  /* [vertex_count] */
+    float *trust;                   /* [vertex_count] in q: 0 near its long edges and flipped triangles */
+    float *edge_trust;              /* [vertex_count] 0 at its long edges */
+    unsigned char *active;          /* [vertex_count] looked at in this pass */
     const float *position, *inward; /* [vertex_count*4] of the track */
-    const float *transform; /* [vertex_count*12] */
-    float longest, scale;   /* mean square of the scale over the body */
+    const float *transform;         /* [vertex_count*12] */
+    float longest, scale;           /* mean square of the scale over the body */
 };
 
 /* --- Scratch --- */
@@ -62,7 +66,8 @@ static size_t carve_all(const sup_track *track, const sup_track_mesh *mesh, unsi
     size_t tracked = carve(&used, 4 * vertices, sizeof(float)), normal = carve(&used, 4 * triangles, sizeof(float)),
            facing = carve(&used, triangles, sizeof(float)), turn = carve(&used, triangles, sizeof(float)),
            factor = carve(&used, vertices, sizeof(float)), weight = carve(&used, vertices, sizeof(float)),
-           trust = carve(&used, vertices, sizeof(float)), active = carve(&used, vertices, 1);
+           trust = carve(&used, vertices, sizeof(float)), edge_trust = carve(&used, vertices, sizeof(float)),
+           active = carve(&used, vertices, 1);
     if (base == NULL) return used;
     w->list = (int32_t *)(void *)(base + list);
     w->all = (int32_t *)(void *)(base + all);
@@ -72,6 +77,7 @@ static size_t carve_all(const sup_track *track, const sup_track_mesh *mesh, unsi
     w->turn = (float *)(void *)(base + turn);
     w->factor = (float *)(void *)(base + factor);
     w->trust = (float *)(void *)(base + trust);
+    w->edge_trust = (float *)(void *)(base + edge_trust);
     w->weight = (float *)(void *)(base + weight);
     w->active = base + active;
     return used;
@@ -181,6 +187,18 @@ static void scatter_turns(const blend_work *w)
     }
 }
 
+/* Where q itself is flipped it is no better. */
+static void scatter_trust(const blend_work *w)
+{
+    for (int64_t t = 0; t < w->mesh->triangle_count; t++) {
+        float trust = unit(1.0f + w->facing[t] / FLIPPED);
+        for (int c = 0; c < 3 && trust < 1.0f; c++) {
+            float *to = &w->trust[w->mesh->triangles[3 * t + c]];
+            *to = sup_track_min(*to, trust);
+        }
+    }
+}
+
 /* --- Vertices --- */
 
 typedef void vertex_fn(const blend_work *w, int64_t vertex);
@@ -236,7 +254,7 @@ static void edge_factor(const blend_work *w, int64_t vertex)
                      rest = sup_four_load(track->rest + 4 * (int64_t)track->other[e]) - rest_here;
             float square = dot(rest, rest), limit = w->longest * w->longest * square, length = dot(now, now);
             if (!(square > noise) || !(length > limit)) continue;
-            factor = sup_track_min(factor, 1.0f - w->trust[vertex] * (1.0f - limit / length));
+            factor = sup_track_min(factor, 1.0f - w->edge_trust[vertex] * (1.0f - limit / length));
         }
     }
     w->factor[vertex] = factor;
@@ -293,7 +311,7 @@ static void trust_vertex(const blend_work *w, int64_t vertex)
         float square = dot(rest, rest);
         if (square > noise) longest = sup_track_max(longest, dot(now, now) / square);
     }
-    w->trust[vertex] = unit(2.0f - longest / (w->longest * w->longest));
+    w->trust[vertex] = w->edge_trust[vertex] = unit(2.0f - longest / (w->longest * w->longest));
 }
 
 static bool spread_trust(const blend_work *w, int64_t vertex)
@@ -376,6 +394,7 @@ void sup_track_blend(const sup_context *context, const sup_track *track, const s
     sup_parallel(context, mesh->triangle_count, TRIANGLE_GRAIN, skinned_facing_range, &w);
     if (weigh_scale(context, &w, bent)) for_each(context, &w, bent, place_vertex);
     for_each(context, &w, bent, trust_vertex);
+    scatter_trust(&w);
     spread(&w, bent, SWEEPS, spread_trust);
     bool ok = false;
     for (int i = 0; i < PASSES && !ok; i++)
@@ -427,7 +446,8 @@ const float *sup_track_swell(const sup_context *context, const sup_track *track,
                              const sup_track_mesh *mesh, void *scratch, float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
-    blend_work w = {.track = track, .mesh = mesh, .output = output, .position = arrays.position, .inward = arrays.normal};
+    blend_work w = {
+        .track = track, .mesh = mesh, .output = output, .position = arrays.position, .inward = arrays.normal};
     carve_all(track, mesh, scratch, &w);
     w.list = w.all;
     for (int32_t cluster = 0; cluster < track->cluster_count; cluster++)

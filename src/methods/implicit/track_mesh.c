@@ -32,6 +32,22 @@ static void find_thickness(const sup_track_def *def, const double *normals, doub
     }
 }
 
+/* Triangles that face away from their neighbours at rest are not judged: they get no neighbours. */
+static void leave_out_flipped(const sup_track_def *def, const int32_t *half_twin, int32_t *twin)
+{
+    for (int64_t t = 0; t < def->triangle_count; t++) {
+        sup_vec3d around = sup_v3(0, 0, 0);
+        for (int64_t h = 3 * t; h < 3 * t + 3; h++)
+            if (half_twin[h] >= 0)
+                around = sup_v3_add(
+                    around, sup_v3_unit_or(sup_triangle_cross(def->positions, def->triangles + half_twin[h] / 3 * 3),
+                                           sup_v3(0, 0, 0)));
+        bool flipped = !(sup_v3_dot(around, sup_triangle_cross(def->positions, def->triangles + 3 * t)) > 0.0);
+        for (int64_t h = 3 * t; h < 3 * t + 3; h++)
+            twin[h] = flipped ? SUP_HALF_BOUNDARY : half_twin[h];
+    }
+}
+
 sup_result sup_track_mesh_bind(const sup_context *context, const sup_track_def *def, const int32_t *tracked,
                                sup_arena *arena, sup_model_builder *builder, sup_error *error)
 {
@@ -46,7 +62,7 @@ sup_result sup_track_mesh_bind(const sup_context *context, const sup_track_def *
     sup_result result = sup_adjacency_create(&context->allocator, def->vertex_count, def->triangle_count,
                                              def->triangles, &adjacency, error);
     if (result != SUP_OK) return result;
-    memcpy(twin, adjacency.half_twin, corners * sizeof *twin);
+    leave_out_flipped(def, adjacency.half_twin, twin);
     sup_adjacency_destroy(&adjacency);
     sup_vertex_normals(def->vertex_count, def->positions, def->triangle_count, def->triangles, NULL, normals);
     find_thickness(def, normals, thickness);
