@@ -61,6 +61,7 @@ typedef struct sup_track_mesh {
     const int32_t *triangles; /* [triangle_count*3] tracked vertices */
     const int32_t *twin;      /* [triangle_count*3] other half-edge of each, or SUP_HALF_* */
     const float *thickness;   /* [vertex_count] of the body there, as far as its curvature tells, sizes */
+    const float *margin;      /* [vertex_count] 0: stays with dual quaternions, 1: free */
 } sup_track_mesh;
 
 /* --- Bind --- */
@@ -90,9 +91,10 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
 /* On success the arrays are safe to step. */
 sup_result sup_track_open(const sup_model *model, sup_track *track, sup_error *error);
 
-/* Adds arrays whose names start with "mesh.". Positions and triangles are those of `def`; `tracked` of the result. */
+/* Adds arrays whose names start with "mesh.". Positions and triangles are those of `def`, as is the order of `margin`;
+ * `tracked` of the result. */
 sup_result sup_track_mesh_bind(const sup_context *context, const sup_track_def *def, const int32_t *tracked,
-                               sup_arena *arena, sup_model_builder *builder, sup_error *error);
+                               const float *margin, sup_arena *arena, sup_model_builder *builder, sup_error *error);
 /* `triangles` [triangle_count*3]: tracked vertices. */
 sup_result sup_track_mesh_open(const sup_model *model, int32_t vertex_count, int32_t triangle_count,
                                const int32_t *triangles, sup_track_mesh *mesh, sup_error *error);

@@ -230,7 +230,7 @@ static float scale_square(const blend_work *w, int64_t vertex)
 static void scale_vertex(const blend_work *w, int64_t vertex)
 {
     float off = fabsf(scale_square(w, vertex) / w->scale - 1.0f);
-    w->weight[vertex] = 1.0f - unit((off - SCALE[0]) / (SCALE[1] - SCALE[0]));
+    w->weight[vertex] = w->mesh->margin[vertex] * (1.0f - unit((off - SCALE[0]) / (SCALE[1] - SCALE[0])));
 }
 
 static void place_vertex(const blend_work *w, int64_t vertex)
@@ -303,7 +303,8 @@ static void spread(const blend_work *w, int32_t bent, int32_t sweeps, bool (*fn)
 static void trust_vertex(const blend_work *w, int64_t vertex)
 {
     const sup_track *track = w->track;
-    float longest = 0.0f, noise = 1e-4f * track->target[vertex].edge * track->target[vertex].edge;
+    float good = sup_track_min(w->longest, SUP_TRACK_LONGEST), longest = 0.0f,
+          noise = 1e-4f * track->target[vertex].edge * track->target[vertex].edge;
     sup_four here = sup_four_load(w->skinned + 4 * vertex), rest_here = sup_four_load(track->rest + 4 * vertex);
     for (int32_t e = track->first[vertex]; e < track->first[vertex + 1]; e++) {
         sup_four now = sup_four_load(w->skinned + 4 * (int64_t)track->other[e]) - here,
@@ -311,7 +312,7 @@ static void trust_vertex(const blend_work *w, int64_t vertex)
         float square = dot(rest, rest);
         if (square > noise) longest = sup_track_max(longest, dot(now, now) / square);
     }
-    w->trust[vertex] = w->edge_trust[vertex] = unit(2.0f - longest / (w->longest * w->longest));
+    w->trust[vertex] = w->edge_trust[vertex] = unit(2.0f - longest / (good * good));
 }
 
 static bool spread_trust(const blend_work *w, int64_t vertex)
@@ -413,7 +414,7 @@ static void room_vertex(const blend_work *w, int64_t vertex)
 
 static void height_vertex(const blend_work *w, int64_t vertex)
 {
-    w->factor[vertex] = SWELL * w->trust[vertex] * w->mesh->thickness[vertex];
+    w->factor[vertex] = SWELL * w->trust[vertex] * w->mesh->margin[vertex] * w->mesh->thickness[vertex];
 }
 
 static float mean_height(const blend_work *w, const float *height, int64_t vertex)

@@ -49,15 +49,16 @@ static void leave_out_flipped(const sup_track_def *def, const int32_t *half_twin
 }
 
 sup_result sup_track_mesh_bind(const sup_context *context, const sup_track_def *def, const int32_t *tracked,
-                               sup_arena *arena, sup_model_builder *builder, sup_error *error)
+                               const float *margin, sup_arena *arena, sup_model_builder *builder, sup_error *error)
 {
     const size_t vertices = (size_t)def->vertex_count, corners = 3 * (size_t)def->triangle_count;
     sup_adjacency adjacency;
     int32_t *twin = sup_model_add(builder, "mesh.twin", SUP_ARRAY_INT32, (int64_t)corners);
     float *to = sup_model_add(builder, "mesh.thickness", SUP_ARRAY_FLOAT, (int64_t)vertices);
+    float *free = sup_model_add(builder, "mesh.margin", SUP_ARRAY_FLOAT, (int64_t)vertices);
     double *normals = sup_arena_alloc(arena, 3 * vertices, sizeof *normals),
            *thickness = sup_arena_alloc(arena, vertices, sizeof *thickness);
-    if (twin == NULL || to == NULL || normals == NULL || thickness == NULL)
+    if (twin == NULL || to == NULL || free == NULL || normals == NULL || thickness == NULL)
         return sup_fail_memory(error, "the tracked skin");
     sup_result result = sup_adjacency_create(&context->allocator, def->vertex_count, def->triangle_count,
                                              def->triangles, &adjacency, error);
@@ -66,8 +67,10 @@ sup_result sup_track_mesh_bind(const sup_context *context, const sup_track_def *
     sup_adjacency_destroy(&adjacency);
     sup_vertex_normals(def->vertex_count, def->positions, def->triangle_count, def->triangles, NULL, normals);
     find_thickness(def, normals, thickness);
-    for (size_t v = 0; v < vertices; v++)
+    for (size_t v = 0; v < vertices; v++) {
         to[tracked[v]] = (float)thickness[v];
+        free[tracked[v]] = margin[v];
+    }
     return SUP_OK;
 }
 
@@ -78,11 +81,13 @@ sup_result sup_track_mesh_open(const sup_model *model, int32_t vertex_count, int
     *mesh = (sup_track_mesh){.triangle_count = triangle_count, .triangles = triangles};
     mesh->twin = sup_model_array(model, "mesh.twin", SUP_ARRAY_INT32, corners);
     mesh->thickness = sup_model_array(model, "mesh.thickness", SUP_ARRAY_FLOAT, vertex_count);
-    bool ok = mesh->twin != NULL && mesh->thickness != NULL;
+    mesh->margin = sup_model_array(model, "mesh.margin", SUP_ARRAY_FLOAT, vertex_count);
+    bool ok = mesh->twin != NULL && mesh->thickness != NULL && mesh->margin != NULL;
     for (int64_t i = 0; ok && i < corners; i++)
         ok = mesh->twin[i] >= SUP_HALF_NON_MANIFOLD && mesh->twin[i] < corners;
     for (int64_t v = 0; ok && v < vertex_count; v++)
-        ok = mesh->thickness[v] >= 0.0f && mesh->thickness[v] <= 1.0f;
+        ok = mesh->thickness[v] >= 0.0f && mesh->thickness[v] <= 1.0f && mesh->margin[v] >= 0.0f &&
+             mesh->margin[v] <= 1.0f;
     return ok ? SUP_OK
               : sup_fail(error, SUP_ERROR_FORMAT, "implicit.model", "",
                          "The model is damaged: its tracked skin is inconsistent. Bind it again.");

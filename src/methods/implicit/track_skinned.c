@@ -79,7 +79,7 @@ static float longest_of(const sup_context *context, skinned_work *w)
     sup_parallel(context, w->track->cluster_count, GRAIN / SUP_FIELD_LANES, longest_range, w);
     for (int32_t cluster = 0; cluster < w->track->cluster_count; cluster++)
         longest = sup_track_max(longest, w->arrays->moved[cluster]);
-    return sup_track_max(MIN_LONGEST, sup_track_min(SUP_TRACK_LONGEST, NEARLY * sqrtf(longest)));
+    return sup_track_max(MIN_LONGEST, NEARLY * sqrtf(longest));
 }
 
 /* --- Volume --- */
@@ -191,7 +191,8 @@ void sup_track_limit(const sup_context *context, const sup_track *track, void *s
     sup_parallel(context, track->vertex_count, GRAIN, skin_range, &w);
     sup_track_blend_begin(track, mesh, arrays.list, bent, scratch);
     float longest = longest_of(context, &w);
-    sup_track_limit_edges(context, track, state, bent, sup_track_max(longest, MIN_SHORTENED), output);
+    sup_track_limit_edges(context, track, state, bent,
+                          sup_track_min(SUP_TRACK_LONGEST, sup_track_max(longest, MIN_SHORTENED)), output);
     double sign, target = target_volume(context, &w, (double)loss, &sign);
     const float *swollen = sup_track_swell(context, track, state, mesh, scratch, output);
     move_to_volume(context, &w, swollen, sign, target);
