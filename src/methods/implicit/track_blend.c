@@ -8,7 +8,7 @@
 #include "methods/implicit/track_blend.h"
 
 /* Passes; sweeps over the neighbours in each, and after the last; vertices and triangles per task. */
-enum { PASSES = 12, SWEEPS = 4, LAST_SWEEPS = 16, GRAIN = 32, TRIANGLE_GRAIN = 512 };
+enum { PASSES = 12, SWEEPS = 4, LAST_SWEEPS = 16, SHORTEN_PASSES = 4, GRAIN = 32, TRIANGLE_GRAIN = 512 };
 /* Largest shear by the weights: difference of the displacements of neighbours, relative to their edge at rest. */
 static const float SHEAR = 0.35f;
 /* Cosine between a triangle and the mean of its neighbours below which weights fall; what is missing to
@@ -372,6 +372,49 @@ static bool run_pass(const sup_context *context, blend_work *w, int32_t bent)
     return false;
 }
 
+/* --- Edges that are still too long: as long as the longest of q, but for rounding --- */
+
+/* Both ends move towards each other by the mean over their edges. Returns whether an edge was too long. */
+static bool shorten(const blend_work *w, const float *from, int64_t vertex, float *to)
+{
+    const sup_track *track = w->track;
+    const float noise = 1e-4f * track->target[vertex].edge * track->target[vertex].edge;
+    sup_four here = sup_four_load(from + 4 * vertex), rest_here = sup_four_load(track->rest + 4 * vertex),
+             sum = sup_four_splat(0.0f);
+    bool found = false;
+    for (int32_t e = track->first[vertex]; e < track->first[vertex + 1]; e++) {
+        sup_four now = sup_four_load(from + 4 * (int64_t)track->other[e]) - here,
+                 rest = sup_four_load(track->rest + 4 * (int64_t)track->other[e]) - rest_here;
+        float square = dot(rest, rest), limit = w->longest * w->longest * square, length = dot(now, now);
+        if (!(square > noise) || !(length > limit)) continue;
+        sum += sup_four_splat(1.0f - sqrtf(limit / length)) * now;
+        found = true;
+    }
+    here += sup_four_splat(1.0f / (float)(track->first[vertex + 1] - track->first[vertex] + !found)) * sum;
+    memcpy(to + 4 * vertex, &here, 3 * sizeof *to);
+    return found;
+}
+
+static void shorten_there(const blend_work *w, int64_t vertex)
+{
+    w->active[vertex] = shorten(w, w->output, vertex, w->tracked);
+}
+
+static void shorten_back(const blend_work *w, int64_t vertex)
+{
+    shorten(w, w->tracked, vertex, w->output);
+}
+
+static void shorten_edges(const sup_context *context, blend_work *w, int32_t bent)
+{
+    memcpy(w->tracked, w->output, 4 * (size_t)w->track->vertex_count * sizeof *w->output);
+    for (int i = 0; i < SHORTEN_PASSES; i++) {
+        for_each(context, w, bent, shorten_there);
+        if (i == 0 && memchr(w->active, 1, (size_t)w->track->vertex_count) == NULL) return;
+        for_each(context, w, bent, shorten_back);
+    }
+}
+
 void sup_track_blend_begin(const sup_track *track, const sup_track_mesh *mesh, const int32_t *list, int32_t bent,
                            void *scratch)
 {
@@ -402,6 +445,7 @@ void sup_track_blend(const sup_context *context, const sup_track *track, const s
         ok = run_pass(context, &w, bent);
     spread(&w, bent, LAST_SWEEPS, spread_vertex);
     for_each(context, &w, bent, place_vertex);
+    shorten_edges(context, &w, bent);
 }
 
 /* --- Swelling --- */
