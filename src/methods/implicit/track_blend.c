@@ -1,10 +1,11 @@
 /* track_blend.c - the output skin between the tracked skin and dual quaternions, chosen vertex by vertex.
  *
  * The output is q + w (p - q), with p the tracked skin, q dual quaternions and a weight w in [0, 1] of each vertex. All
- * weights start at 1. Each pass multiplies the weights at edges that are too long, and at triangles that face away from
- * their neighbours where those of q do not, by a factor that is 1 at the limit and falls with the excess. Then it bounds
- * the difference between neighbours: the blend itself must not shear the skin. Near q all limits hold, because they hold
- * for q. All steps are continuous, so that the skin does not pop, and local. The result is not part of the state. */
+ * weights start at 1. Each pass multiplies the weights at edges that are too long, and at triangles that face away
+ * from their neighbours where those of q do not, by a factor that is 1 at the limit and falls with the excess. Then it
+ * bounds the difference between neighbours: the blend itself must not shear the skin. Near q all limits hold, because
+ * they hold for q. All steps are continuous, so that the skin does not pop, and local. The result is not part of the
+ * state. */
 #include "methods/implicit/track_blend.h"
 
 /* Passes; sweeps over the neighbours in each, and after the last; vertices and triangles per task. */
