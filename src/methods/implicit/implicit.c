@@ -45,7 +45,7 @@ const sup_method sup_method_implicit = {
     .name = "implicit",
     .summary =
         "Implicit skinning: the skin tracks iso-surfaces of bone fields; folds, bulges, slides and self-contact.",
-    .version = 5,
+    .version = 6,
     .flags = SUP_METHOD_DYNAMIC | SUP_METHOD_USES_WEIGHTS | SUP_METHOD_COLLIDES | SUP_METHOD_SETUP,
     .params = sup_implicit_params,
     .param_count = SUP_IMPLICIT_PARAM_COUNT,

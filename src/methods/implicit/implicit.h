@@ -44,6 +44,7 @@ extern const sup_map sup_implicit_maps[SUP_IMPLICIT_MAP_COUNT];
 typedef struct sup_implicit_view {
     sup_compose compose;
     sup_track track;
+    sup_track_mesh mesh; /* of the track */
     sup_implicit_render_mesh render_mesh;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
@@ -67,6 +68,10 @@ typedef struct sup_implicit_field {
     const sup_posed_fields *posed;
 } sup_implicit_field;
 sup_track_field_fn sup_implicit_sample;
+
+/* Margin of each coarse vertex in [0, 1]: 0 beside other components, 1 away from them (layer_margin.c). */
+sup_result sup_implicit_layer_margin(const sup_bind_input *input, const sup_simulated_surface *surface,
+                                     sup_arena *arena, float *margin, sup_error *error);
 
 /* Stages of the method: implicit_bind.c, implicit_view.c and implicit_step.c. */
 sup_result sup_implicit_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);

@@ -215,7 +215,13 @@ static sup_result bind_track(binding *b, sup_error *error)
                          .influence_joint = s->influence_joint,
                          .influence_weight = s->influence_weight,
                          .relax = relax};
-    return sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
+    result = sup_track_bind(b->input->context, &def, &b->arena, b->builder, &b->track, error);
+    float *margin = sup_arena_alloc(&b->arena, count, sizeof *margin);
+    if (result == SUP_OK && margin == NULL) result = sup_fail_memory(error, "the tracked skin");
+    if (result == SUP_OK) result = sup_implicit_layer_margin(b->input, s, &b->arena, margin, error);
+    if (result == SUP_OK)
+        result = sup_track_mesh_bind(b->input->context, &def, b->track.tracked, margin, &b->arena, b->builder, error);
+    return result;
 }
 
 /* Assigns each vertex to the field of its region. */

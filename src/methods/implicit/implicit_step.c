@@ -38,6 +38,9 @@ static const double SETTLE_TIME = 0.4;
  * In the first frame after a restart lower limits apply: motion capture begins with a T-pose. */
 static const double CUT_RATE = 30.0, CUT_ANGLE = 0.8, FIRST_CUT_RATE = 8.0, FIRST_CUT_ANGLE = 0.3;
 enum { CUT_JOINTS = 2 };
+/* Also a cut: half of the joints, and two or more, rotate by more than both of these limits. Limbs are as fast, but not
+ * the whole skeleton. */
+static const double JUMP_RATE = 10.0, JUMP_ANGLE = 0.4;
 
 /* Byte offsets into the state, 64-aligned. */
 typedef struct layout {
@@ -45,7 +48,7 @@ typedef struct layout {
     size_t maps[3];   /* sup_mat34 [joint_count] the same relative to the origin */
     size_t boxes[2];  /* float [field_count*6] previous, current */
     size_t track;
-    size_t field_joints, field_joint, changed, posed, track_joints, output, scratch, morphs, linear;
+    size_t field_joints, field_joint, changed, posed, track_joints, output, limit, scratch, morphs, linear;
 } layout;
 
 typedef struct implicit_state {
@@ -82,6 +85,7 @@ static sup_result find_offsets(const sup_implicit_view *view, const sup_model *m
     at.posed = sup_layout_add(slots, 1, sup_compose_posed_size(&view->compose));
     at.track_joints = sup_layout_add(slots, 1, joints * sizeof(sup_track_joint));
     at.output = sup_layout_add(slots, 1, (size_t)view->track.vertex_count * 4 * sizeof(float));
+    at.limit = sup_layout_add(slots, 1, sup_track_limit_scratch_size(&view->track, &view->mesh));
     at.scratch = sup_layout_add(slots, 1, sup_implicit_render_mesh_scratch_size(&view->render_mesh));
     at.morphs = sup_layout_add(slots, 1, sup_morphs_scratch_size(model));
     at.linear = sup_layout_add(slots, 1, linear.size);
@@ -191,7 +195,9 @@ typedef struct skeleton_motion {
     double subframes; /* for the rule of BEND_FRACTION */
     double rotation;  /* largest rotation of a joint, radians */
     double largest;   /* largest rotation, stretch or translation, as FULL_MOTION */
-    int32_t cut;      /* number of joints that rotated by more than `cut_angle` */
+    int32_t cut;      /* number of joints that rotated by more than the first of `cut_angles` */
+    int32_t jump;     /* by more than the second one */
+    int32_t joints;   /* with a parent */
 } skeleton_motion;
 
 /* Largest change of a relative transform: entries of the linear part, or translation in limb radii. */
@@ -205,13 +211,14 @@ static double largest_change(const sup_affine *a, const sup_affine *b, double si
 
 /* `scale`: of the rule, `limit`: largest rotation in a sub-frame. */
 static skeleton_motion find_motion(const implicit_state *s, const sup_affine *previous, const sup_affine *now,
-                                   double scale, double limit, double cut_angle)
+                                   double scale, double limit, const double cut_angles[2])
 {
     skeleton_motion motion = {.subframes = 1.0};
     for (int32_t j = 0; j < s->view.joint_count; j++) {
         sup_quatd a, b;
         double stretch[9];
         int32_t parent = s->view.joint_parent[j];
+        motion.joints += parent >= 0 ? 1 : 0;
         if (parent < 0 || (same_transform(previous, now, j) && same_transform(previous, now, parent))) continue;
         sup_affine from = to_parent_space(&s->view, previous, j), to = to_parent_space(&s->view, now, j);
         motion.largest = fmax(motion.largest, largest_change(&from, &to, s->view.size));
@@ -220,7 +227,8 @@ static skeleton_motion find_motion(const implicit_state *s, const sup_affine *pr
         double most = fmin(limit, scale * fmax(FLOOR, BEND_FRACTION * fmax(angle_of(a), angle_of(b))));
         motion.subframes = fmax(motion.subframes, ceil(angle / most - 1e-6));
         motion.rotation = fmax(motion.rotation, angle);
-        motion.cut += angle > cut_angle ? 1 : 0;
+        motion.cut += angle > cut_angles[0] ? 1 : 0;
+        motion.jump += angle > cut_angles[1] ? 1 : 0;
     }
     motion.subframes = fmin(motion.subframes, MAX_SUBFRAMES);
     return motion;
@@ -437,8 +445,8 @@ static void restart_from_rest(implicit_state *s, const sup_step_input *input)
     pose_fields(s, previous, at(s, s->at.boxes[0]));
     s->activity = 1.0;
     s->fresh = true;
-    skeleton_motion motion =
-        find_motion(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_ROTATION, INFINITY);
+    static const double no_cut[2] = {INFINITY, INFINITY};
+    skeleton_motion motion = find_motion(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], RESET_ROTATION, no_cut);
     step_subframes(s, input, &motion);
 }
 
@@ -467,16 +475,23 @@ sup_result sup_implicit_reset(const sup_step_input *input, void *state)
     return SUP_OK;
 }
 
+static bool is_cut(const skeleton_motion *motion)
+{
+    return motion->cut >= CUT_JOINTS || (motion->jump >= CUT_JOINTS && 2 * motion->jump >= motion->joints);
+}
+
 static void advance(implicit_state *s, const sup_step_input *input)
 {
     const sup_affine *previous = at(s, s->at.joints[0]), *now = at(s, s->at.joints[1]);
     memset(&s->report, 0, sizeof s->report);
     read_joints(s, input->pose);
     bool tracking = input->values[SUP_IMPLICIT_TRACKING] != 0.0;
-    double seconds = (double)input->dt,
-           cut_angle = fmax(s->fresh ? FIRST_CUT_ANGLE : CUT_ANGLE, (s->fresh ? FIRST_CUT_RATE : CUT_RATE) * seconds);
-    skeleton_motion motion = find_motion(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], INFINITY, cut_angle);
-    bool restart = s->lost || teleported(s, previous, now) || (seconds > 0.0 && motion.cut >= CUT_JOINTS);
+    double seconds = (double)input->dt;
+    const double cut_angles[2] = {
+        fmax(s->fresh ? FIRST_CUT_ANGLE : CUT_ANGLE, (s->fresh ? FIRST_CUT_RATE : CUT_RATE) * seconds),
+        fmax(JUMP_ANGLE, JUMP_RATE * seconds)};
+    skeleton_motion motion = find_motion(s, previous, now, input->values[SUP_IMPLICIT_SUBSTEP], INFINITY, cut_angles);
+    bool restart = s->lost || teleported(s, previous, now) || (seconds > 0.0 && is_cut(&motion));
     s->lost = is_flat(s, now);
     if (tracking && restart) {
         restart_from_rest(s, input);
@@ -491,6 +506,7 @@ static void advance(implicit_state *s, const sup_step_input *input)
     if (seconds > 0.0) s->fresh = false;
     s->activity = fmin(1.0, fmax(motion.largest / FULL_MOTION, s->activity - seconds / SETTLE_TIME));
     if (is_still(s, previous, now)) {
+        if (!(seconds > 0.0)) return; /* no time passes: the skin of a restart is that of its first frame */
         if (!(s->activity > 0.0)) sup_track_stop(&s->view.track, at(s, s->at.track));
         if (!sup_track_is_moving(&s->view.track, at(s, s->at.track))) return;
     }
@@ -528,8 +544,8 @@ sup_result sup_implicit_step(const sup_step_input *input, void *state, const sup
     float elastic = tracking ? (float)input->values[SUP_IMPLICIT_ELASTIC] : 0.0f;
     int32_t bent = sup_track_arap_smooth(input->context, &s->view.track, at(s, s->at.track), elastic, positions);
     if (tracking)
-        sup_track_limit(input->context, &s->view.track, at(s, s->at.track), mesh->upsample.triangles,
-                        mesh->upsample.coarse_triangle_count, (float)input->values[SUP_IMPLICIT_LOSS], bent, positions);
+        sup_track_limit(input->context, &s->view.track, at(s, s->at.track), &s->view.mesh, at(s, s->at.limit),
+                        (float)input->values[SUP_IMPLICIT_LOSS], bent, positions);
     else
         sup_track_limit_edges(input->context, &s->view.track, at(s, s->at.track), bent, SUP_TRACK_LONGEST, positions);
     if (input->colliders != NULL)

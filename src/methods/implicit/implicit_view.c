@@ -47,6 +47,9 @@ sup_result sup_implicit_open(const sup_model *model, sup_implicit_view *view, su
     if (result == SUP_OK) result = sup_track_open(model, &view->track, error);
     if (result == SUP_OK)
         result = sup_implicit_render_mesh_open(model, view->track.vertex_count, &view->render_mesh, error);
+    if (result == SUP_OK)
+        result = sup_track_mesh_open(model, view->track.vertex_count, view->render_mesh.upsample.coarse_triangle_count,
+                                     view->render_mesh.upsample.triangles, &view->mesh, error);
     return result == SUP_OK && !stats_match(model, view) ? fail_arrays(error, "counts") : result;
 }
 

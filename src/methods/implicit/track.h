@@ -55,6 +55,15 @@ typedef struct sup_track {
     const int32_t *elimination; /* [vertex_count] position in the elimination order */
 } sup_track;
 
+/* The triangles of the tracked skin: track_mesh.c. */
+typedef struct sup_track_mesh {
+    int32_t triangle_count;
+    const int32_t *triangles; /* [triangle_count*3] tracked vertices */
+    const int32_t *twin;      /* [triangle_count*3] other half-edge of each, or SUP_HALF_* */
+    const float *thickness;   /* [vertex_count] of the body there, as far as its curvature tells, sizes */
+    const float *margin;      /* [vertex_count] 0: stays with dual quaternions, 1: free */
+} sup_track_mesh;
+
 /* --- Bind --- */
 
 typedef struct sup_track_def {
@@ -81,6 +90,14 @@ sup_result sup_track_bind(const sup_context *context, const sup_track_def *def, 
                           sup_model_builder *builder, sup_track_built *built, sup_error *error);
 /* On success the arrays are safe to step. */
 sup_result sup_track_open(const sup_model *model, sup_track *track, sup_error *error);
+
+/* Adds arrays whose names start with "mesh.". Positions and triangles are those of `def`, as is the order of `margin`;
+ * `tracked` of the result. */
+sup_result sup_track_mesh_bind(const sup_context *context, const sup_track_def *def, const int32_t *tracked,
+                               const float *margin, sup_arena *arena, sup_model_builder *builder, sup_error *error);
+/* `triangles` [triangle_count*3]: tracked vertices. */
+sup_result sup_track_mesh_open(const sup_model *model, int32_t vertex_count, int32_t triangle_count,
+                               const int32_t *triangles, sup_track_mesh *mesh, sup_error *error);
 
 /* Mean value coordinates of a vertex in the plane perpendicular to its normal, for the triangles (vertex, corner[2t],
  * corner[2t+1]) around it: adds to weight[corner]. Returns false without adding anything if the ring is open or
@@ -182,8 +199,10 @@ void sup_track_limit_edges(const sup_context *context, const sup_track *track, v
  * that if it encloses less than 1 - `loss` of its volume (track_skinned.c). `triangles` [triangle_count*3] of the
  * tracked skin. */
 #define SUP_TRACK_LONGEST 2.5f
-void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const int32_t *triangles,
-                     int32_t triangle_count, float loss, int32_t bent, float *output);
+/* `scratch`: sup_track_limit_scratch_size bytes. */
+size_t sup_track_limit_scratch_size(const sup_track *track, const sup_track_mesh *mesh);
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const sup_track_mesh *mesh,
+                     void *scratch, float loss, int32_t bent, float *output);
 /* Counts vertices whose value differs from the target by more than 1e-3 and that are not on a contact surface, those on
  * a contact surface, and those without a field. */
 void sup_track_fit(const sup_track *track, void *state, sup_track_field_fn *field, const void *user,

@@ -5,14 +5,14 @@
  * fraction of the volume of the bind pose, or of dual quaternions if that is less, all vertices move towards dual
  * quaternions by the same fraction of the way, as far as needed. This is continuous in time and cannot fail: at the end
  * of the way the skin is that of dual quaternions. The result is not part of the state. */
-#include "methods/implicit/track_work.h"
+#include "methods/implicit/track_blend.h"
 
 /* Triangles per sum, at least; vertices per task; and steps of the search for the way, which end within 1e-3 of the
  * volume. */
 enum { SUM_TRIANGLES = 512, GRAIN = 512, STEPS = 4 };
 /* Minimum of the longest edge of dual quaternions, relative to rest, that limits the output; and the fraction of it to
  * which edges are shortened: the passes do not converge fully. */
-static const float MIN_LONGEST = 1.5f, NEARLY = 0.97f;
+static const float MIN_SHORTENED = 1.5f, MIN_LONGEST = 1.05f, NEARLY = 0.97f;
 
 typedef struct skinned_work {
     const sup_track *track;
@@ -79,7 +79,7 @@ static float longest_of(const sup_context *context, skinned_work *w)
     sup_parallel(context, w->track->cluster_count, GRAIN / SUP_FIELD_LANES, longest_range, w);
     for (int32_t cluster = 0; cluster < w->track->cluster_count; cluster++)
         longest = sup_track_max(longest, w->arrays->moved[cluster]);
-    return sup_track_max(MIN_LONGEST, sup_track_min(SUP_TRACK_LONGEST, NEARLY * sqrtf(longest)));
+    return sup_track_max(MIN_LONGEST, NEARLY * sqrtf(longest));
 }
 
 /* --- Volume --- */
@@ -138,19 +138,14 @@ static void move_range(void *work, int32_t begin, int32_t end, int32_t worker)
             w->output[i] += w->way * (w->to[i] - w->output[i]);
 }
 
-static void keep_volume(const sup_context *context, skinned_work *w, double loss)
+/* Moves the output towards `to` until it encloses `target`, or all the way if that is too little. */
+static void move_to_volume(const sup_context *context, skinned_work *w, const float *to, double sign, double target)
 {
-    w->from = w->track->rest;
-    w->apex = mean_of(w->track, w->from);
-    double rest = volume_at(context, w, 0.0), low = 0.0, high = 1.0, way = 0.0;
-    w->from = w->output;
-    w->apex = mean_of(w->track, w->to);
-    double skinned = volume_at(context, w, 1.0);
-    const double sign = skinned < 0.0 ? -1.0 : 1.0; /* triangles may face inwards */
-    double target = (1.0 - loss) * (sign * rest > 0.0 && sign * rest < sign * skinned ? rest : skinned);
-    double below = sign * (volume_at(context, w, 0.0) - target), above = sign * (skinned - target);
-    if (!(below < 0.0) || !(above > 0.0)) return;
-    for (int i = 0; i < STEPS; i++) { /* false position; the volume is a cubic of the way */
+    w->to = to;
+    double low = 0.0, high = 1.0, way = 1.0, below = sign * (volume_at(context, w, 0.0) - target),
+           above = sign * (volume_at(context, w, 1.0) - target);
+    if (!(below < 0.0) || !(above > below)) return;
+    for (int i = 0; i < STEPS && above > 0.0; i++) { /* false position; the volume is a cubic of the way */
         way = low + (high - low) * below / (below - above);
         double off = sign * (volume_at(context, w, way) - target);
         if (off < 0.0)
@@ -162,21 +157,45 @@ static void keep_volume(const sup_context *context, skinned_work *w, double loss
     sup_parallel(context, w->track->vertex_count, GRAIN, move_range, w);
 }
 
-void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const int32_t *triangles,
-                     int32_t triangle_count, float loss, int32_t bent, float *output)
+/* The volume that the output has to enclose, and the orientation of the triangles, which may face inwards. */
+static double target_volume(const sup_context *context, skinned_work *w, double loss, double *sign)
+{
+    w->from = w->track->rest;
+    w->apex = mean_of(w->track, w->from);
+    double rest = volume_at(context, w, 0.0);
+    w->from = w->output;
+    w->apex = mean_of(w->track, w->to);
+    double dual = volume_at(context, w, 1.0);
+    *sign = dual < 0.0 ? -1.0 : 1.0;
+    return (1.0 - loss) * (*sign * rest > 0.0 && *sign * rest < *sign * dual ? rest : dual);
+}
+
+size_t sup_track_limit_scratch_size(const sup_track *track, const sup_track_mesh *mesh)
+{
+    return sup_track_blend_scratch_size(track, mesh);
+}
+
+void sup_track_limit(const sup_context *context, const sup_track *track, void *state, const sup_track_mesh *mesh,
+                     void *scratch, float loss, int32_t bent, float *output)
 {
     sup_track_arrays arrays = sup_track_arrays_of(track, state);
-    int32_t per_sum = triangle_count / track->cluster_count + 1; /* at most one sum per cluster */
+    int32_t per_sum = mesh->triangle_count / track->cluster_count + 1; /* at most one sum per cluster */
     skinned_work w = {.track = track,
-                      .triangles = triangles,
-                      .triangle_count = triangle_count,
+                      .triangles = mesh->triangles,
+                      .triangle_count = mesh->triangle_count,
                       .arrays = &arrays,
                       .per_sum = per_sum > SUM_TRIANGLES ? per_sum : SUM_TRIANGLES,
                       .to = arrays.carried,
                       .output = output};
     if (bent == 0) return;
     sup_parallel(context, track->vertex_count, GRAIN, skin_range, &w);
-    keep_volume(context, &w, (double)loss);
-    sup_track_limit_edges(context, track, state, bent, longest_of(context, &w), output); /* costs volume again */
-    keep_volume(context, &w, (double)loss);
+    sup_track_blend_begin(track, mesh, arrays.list, bent, scratch);
+    float longest = longest_of(context, &w);
+    sup_track_limit_edges(context, track, state, bent,
+                          sup_track_min(SUP_TRACK_LONGEST, sup_track_max(longest, MIN_SHORTENED)), output);
+    double sign, target = target_volume(context, &w, (double)loss, &sign);
+    const float *swollen = sup_track_swell(context, track, state, mesh, scratch, output);
+    move_to_volume(context, &w, swollen, sign, target);
+    sup_track_blend(context, track, mesh, scratch, arrays.carried, arrays.transform, longest, bent, output);
+    move_to_volume(context, &w, arrays.carried, sign, target);
 }
