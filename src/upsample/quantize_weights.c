@@ -112,11 +112,13 @@ static bool is_before(unit_move a, unit_move b)
     return a.from < b.from || (a.from == b.from && a.to < b.to);
 }
 
-/* Takes the move to order[at] if it is better; of equal ones the first. False if all beyond are worse. */
+/* Takes the move to order[at] if it is better; of equal ones the first. False if all beyond are worse. A move to the
+ * same weight changes nothing, but rounding could make it look better. */
 static bool try_move(const unit_steps *s, sup_vec3d moved, double wanted, int32_t from, int32_t at, unit_move *best)
 {
     double distance = wanted - s->along[at];
     if (distance * distance > best->square) return false;
+    if (s->order[at] == from) return true;
     sup_vec3d rest = sup_v3_sub(moved, s->step[s->order[at]]);
     unit_move move = {from, s->order[at], sup_v3_dot(rest, rest)};
     if (move.square < best->square || (move.square == best->square && best->from >= 0 && is_before(move, *best)))
