@@ -45,6 +45,22 @@ static int compare_int32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Ascending. Most lists are short. */
+static void sort_int32(int32_t *items, int32_t count)
+{
+    enum { SHORT = 32 };
+    if (count > SHORT) {
+        qsort(items, (size_t)count, sizeof *items, compare_int32);
+        return;
+    }
+    for (int32_t i = 1; i < count; i++) {
+        int32_t item = items[i], at = i;
+        for (; at > 0 && items[at - 1] > item; at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
 /* Vertices at most two edges from v, unsorted, into `out` (NULL: only counted). Returns their number. */
 static int32_t two_ring(const int32_t *first, const int32_t *neighbours, int32_t v, int32_t *seen, int32_t *out)
 {
@@ -84,7 +100,7 @@ static bool build_rings(detect_build *b)
     memset(seen, 0xff, (size_t)n * sizeof *seen);
     for (int32_t v = 0; v < n; v++) {
         int32_t count = two_ring(first, neighbours, v, seen, ring + ring_first[v]);
-        qsort(ring + ring_first[v], (size_t)count, sizeof *ring, compare_int32);
+        sort_int32(ring + ring_first[v], count);
     }
     b->detect->ring_first = ring_first;
     b->detect->ring = ring;
@@ -233,10 +249,10 @@ static int32_t split_clusters(sup_spatial_item *items, int32_t begin, int32_t en
     int32_t stack[64], depth = 0, clusters = 0; /* ends of the ranges still to split; halves: at most 32 levels */
     while (begin < end || depth > 0) {
         if (end - begin > maximum) {
-            sup_spatial_sort_longest(items + begin, end - begin);
-            int32_t wanted = (end - begin + maximum - 1) / maximum;
+            int32_t wanted = (end - begin + maximum - 1) / maximum, middle = wanted / 2 * maximum;
+            sup_spatial_split_longest(items + begin, end - begin, middle, maximum);
             stack[depth++] = end;
-            end = begin + wanted / 2 * maximum;
+            end = begin + middle;
             continue;
         }
         if (begin < end) ends[clusters++] = end;
