@@ -22,7 +22,10 @@ enum { BATCH_MAX = 128, BATCH_MIN = 8, BATCH_ENTRIES = 1 << 20, SOURCE_GRAIN = 4
 static const double BOUND_SLACK = 1.02;  /* tolerance of the triangle inequality: distances are not exact */
 static const double WORTH_A_TURN = 1e-7; /* smallest relative decrease of a distance that is propagated */
 
-static const double NARROW = 4.0; /* edges */
+/* Beyond the bound a front is followed for one more ring of triangles, and where they are thin for so many edges: a path
+ * between thin triangles has their corners far beside it. */
+static const double NARROW = 4.0;       /* edges */
+static const double WELL_SHAPED = 0.25; /* smallest height of the triangles at a vertex, in longest edges */
 
 /* The triangle of a half-edge from a to b, flattened: a at the origin, b at (length, 0), the third corner c. */
 typedef struct flat_triangle {
@@ -42,6 +45,13 @@ typedef struct surface {
     double *longest;   /* [vertex_count] edge at a vertex */
 } surface;
 
+/* Distances up to which the vertices are expanded. */
+typedef struct reaches {
+    double *bound;  /* [vertex_count] of the distances that are wanted */
+    double *near;   /* [vertex_count] when the front comes from a vertex within its bound */
+    double *beyond; /* [vertex_count] when it comes from another */
+} reaches;
+
 typedef struct heap_item {
     double distance;
     int32_t vertex;
@@ -49,11 +59,12 @@ typedef struct heap_item {
 
 /* A wavefront. */
 typedef struct front {
-    double *distance;    /* INFINITY: not reached */
-    const double *reach; /* [vertex_count] distance up to which a vertex is expanded; NULL: any */
-    int32_t *label;      /* source of each distance; NULL if there is only one source */
-    int32_t *slot;       /* index in the heap, -1: not in it */
-    heap_item *heap;     /* by distance, then vertex */
+    double *distance;      /* INFINITY: not reached */
+    const reaches *within; /* NULL: no limit */
+    const double *limit;   /* distance up to which a vertex is expanded, one of `within`; NULL: any */
+    int32_t *label;        /* source of each distance; NULL if there is only one source */
+    int32_t *slot;         /* index in the heap, -1: not in it */
+    heap_item *heap;       /* by distance, then vertex */
     int32_t heap_count;
     int32_t *reached, reached_count; /* vertices in the order of their first distance */
     bool along_edges;                /* do not cross triangles */
@@ -119,7 +130,7 @@ static void set_distance(front *f, int32_t v, double distance, int32_t label)
     if (!is_known(f, v)) f->reached[f->reached_count++] = v;
     f->distance[v] = distance;
     if (f->label != NULL) f->label[v] = label;
-    if (f->reach != NULL && distance > f->reach[v]) return; /* it is in the heap only with smaller distances */
+    if (f->limit != NULL && distance > f->limit[v]) return; /* it is in the heap only with smaller distances */
     sift_up(f, f->slot[v] >= 0 ? f->slot[v] : f->heap_count++, (heap_item){distance, v});
 }
 
@@ -164,6 +175,7 @@ static void expand(front *f, const surface *s, int32_t v)
     const double *distance = f->distance, own = distance[v];
     const int32_t *labels = f->label;
     int32_t label = labels != NULL ? labels[v] : 0;
+    if (f->within != NULL) f->limit = own > f->within->bound[v] ? f->within->beyond : f->within->near;
     const fan_triangle *end = s->fan + s->adjacency.vertex_first[v + 1];
     for (const fan_triangle *t = s->fan + s->adjacency.vertex_first[v]; t < end; t++) {
         double db = distance[t->b], dc = distance[t->c];
@@ -287,9 +299,8 @@ typedef struct nearest_work {
     int32_t source_count, count;
     const int32_t *sources;
     int32_t *source_of; /* [vertex_count] source at a vertex, -1 for none */
-    double *bound;      /* [vertex_count] */
-    double *reach;      /* [vertex_count] see front */
-    front *fronts;      /* [worker_count] */
+    reaches within;
+    front *fronts; /* [worker_count] */
     int32_t batch_first, capacity;
     entry *entries;       /* [batch * capacity] */
     int32_t *entry_count; /* [batch] of a source; -1: more than the capacity */
@@ -352,6 +363,14 @@ static double graph_radius(const source_graph *graph, front *f, int32_t source, 
     return INFINITY;
 }
 
+static bool is_well_shaped(const surface *s, int32_t v)
+{
+    double lowest = INFINITY;
+    for (int32_t i = s->adjacency.vertex_first[v]; i < s->adjacency.vertex_first[v + 1]; i++)
+        lowest = fmin(lowest, fmin(s->fan[i].to_b.y, s->fan[i].from_c.y));
+    return lowest > WELL_SHAPED * s->longest[v];
+}
+
 static bool make_bounds(nearest_work *w)
 {
     front cells, ways;
@@ -374,9 +393,9 @@ static bool make_bounds(nearest_work *w)
         if (radius[i] < INFINITY) offer(&ways, w->sources[i], radius[i], 0);
     run_front(&ways, &w->surface, NULL, 0);
     for (int32_t v = 0; v < vertices; v++) {
-        w->bound[v] = ways.distance[v] * BOUND_SLACK;
-        /* Triangles along a path may have a corner beyond the bound, which matters in narrow regions. */
-        w->reach[v] = fmax(w->bound[v], NARROW * w->surface.longest[v]);
+        w->within.bound[v] = ways.distance[v] * BOUND_SLACK;
+        w->within.near[v] = fmax(w->within.bound[v], NARROW * w->surface.longest[v]);
+        w->within.beyond[v] = is_well_shaped(&w->surface, v) ? w->within.bound[v] : w->within.near[v];
     }
     return true;
 }
@@ -386,12 +405,13 @@ static int32_t run_source(const nearest_work *w, front *f, int32_t source, int32
 {
     int32_t count = 0;
     start_front(f);
-    f->reach = w->reach;
+    f->within = &w->within;
+    f->limit = NULL;
     offer(f, w->sources[source], 0.0, 0);
     run_front(f, &w->surface, NULL, 0);
     for (int32_t i = 0; i < f->reached_count; i++) {
         int32_t v = f->reached[i];
-        if (f->distance[v] > w->bound[v]) continue;
+        if (f->distance[v] > w->within.bound[v]) continue;
         if (count == capacity) return -1;
         entries[count++] = (entry){v, (float)f->distance[v]};
     }
@@ -427,7 +447,8 @@ static void search_from(nearest_work *w, front *f, int32_t vertex)
     for (int32_t k = 0; k < w->count; k++)
         w->distance[(size_t)vertex * (size_t)w->count + (size_t)k] = INFINITY;
     start_front(f);
-    f->reach = NULL;
+    f->within = NULL;
+    f->limit = NULL;
     offer(f, vertex, 0.0, 0);
     run_front(f, &w->surface, w->source_of, w->count);
     for (int32_t i = 0; i < f->reached_count; i++) {
@@ -455,14 +476,14 @@ static void find_nearest(const sup_context *context, nearest_work *w, int32_t ba
     }
     for (int32_t v = 0; v < vertices; v++) {
         bool is_short = w->nearest[(size_t)v * (size_t)w->count + (size_t)w->count - 1] < 0;
-        if (is_short && w->bound[v] < INFINITY) search_from(w, &w->fronts[0], v);
+        if (is_short && w->within.bound[v] < INFINITY) search_from(w, &w->fronts[0], v);
     }
 }
 
 static int32_t entry_capacity(const nearest_work *w)
 {
     int64_t vertices = w->surface.adjacency.vertex_count;
-    int64_t capacity = 4 * w->count * (vertices / (w->source_count + 1) + 1) + 256;
+    int64_t capacity = 8 * w->count * (vertices / (w->source_count + 1) + 1) + 256;
     return (int32_t)(capacity < vertices ? capacity : vertices);
 }
 
@@ -487,14 +508,15 @@ sup_result sup_geodesic_nearest(const sup_context *context, const sup_geodesic_m
     int32_t batch = BATCH_ENTRIES / w.capacity;
     batch = batch < BATCH_MIN ? BATCH_MIN : (batch > BATCH_MAX ? BATCH_MAX : batch);
     w.source_of = sup_arena_alloc(&w.arena, vertices, sizeof *w.source_of);
-    w.bound = sup_arena_alloc(&w.arena, vertices, sizeof *w.bound);
-    w.reach = sup_arena_alloc(&w.arena, vertices, sizeof *w.reach);
+    w.within.bound = sup_arena_alloc(&w.arena, vertices, sizeof(double));
+    w.within.near = sup_arena_alloc(&w.arena, vertices, sizeof(double));
+    w.within.beyond = sup_arena_alloc(&w.arena, vertices, sizeof(double));
     w.fronts = sup_arena_alloc(&w.arena, workers, sizeof *w.fronts);
     w.entries = sup_arena_alloc(&w.arena, (size_t)batch * (size_t)w.capacity, sizeof *w.entries);
     w.entry_count = sup_arena_alloc(&w.arena, (size_t)batch, sizeof *w.entry_count);
     entry *overflow = sup_arena_alloc(&w.arena, vertices, sizeof *overflow);
-    bool ok = w.source_of != NULL && w.bound != NULL && w.reach != NULL && w.fronts != NULL && w.entries != NULL &&
-              w.entry_count != NULL && overflow != NULL;
+    bool ok = w.source_of != NULL && w.within.bound != NULL && w.within.near != NULL && w.within.beyond != NULL &&
+              w.fronts != NULL && w.entries != NULL && w.entry_count != NULL && overflow != NULL;
     for (size_t i = 0; ok && i < workers; i++)
         ok = reserve_front(&w.arena, mesh->vertex_count, false, &w.fronts[i]);
     if (ok) {
