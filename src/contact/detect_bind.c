@@ -48,8 +48,8 @@ static int compare_int32(const void *a, const void *b)
 /* Ascending. Most lists are short. */
 static void sort_int32(int32_t *items, int32_t count)
 {
-    enum { SHORT = 64 };
-    if (count > SHORT) {
+    enum { SHORT_LIST = 64 };
+    if (count > SHORT_LIST) {
         qsort(items, (size_t)count, sizeof *items, compare_int32);
         return;
     }
@@ -315,8 +315,8 @@ static int32_t list_triangles(const detect_build *b, sup_spatial_item *items)
     return count;
 }
 
-/* The points of a cluster's tetrahedra, once each, ascending. seen: the last cluster of each point, -1 for none. Returns
- * their number. */
+/* The points of a cluster's tetrahedra, once each, ascending. seen: the last cluster of each point, -1 for none.
+ * Returns their number. */
 static int32_t list_points(const int32_t *tets, int32_t count, int32_t cluster, int32_t *seen, int32_t *points)
 {
     int32_t kept = 0;

@@ -22,8 +22,8 @@ enum { BATCH_MAX = 128, BATCH_MIN = 8, BATCH_ENTRIES = 1 << 20, SOURCE_GRAIN = 4
 static const double BOUND_SLACK = 1.02;  /* tolerance of the triangle inequality: distances are not exact */
 static const double WORTH_A_TURN = 1e-7; /* smallest relative decrease of a distance that is propagated */
 
-/* Beyond the bound a front is followed for one more ring of triangles, and where they are thin for so many edges: a path
- * between thin triangles has their corners far beside it. */
+/* Beyond the bound a front is followed for one more ring of triangles, and where they are thin for so many edges: a
+ * path between thin triangles has their corners far beside it. */
 static const double NARROW = 4.0;       /* edges */
 static const double WELL_SHAPED = 0.25; /* smallest height of the triangles at a vertex, in longest edges */
 

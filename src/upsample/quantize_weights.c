@@ -120,8 +120,8 @@ static bool is_before(unit_move a, unit_move b)
     return a.from < b.from || (a.from == b.from && a.to < b.to);
 }
 
-/* Takes the move of the unit at `from` to `at`, in the sorted order, if it is better; of equal ones the first. A move to
- * the same weight changes nothing, but rounding could make it look better. */
+/* Takes the move of the unit at `from` to `at`, in the sorted order, if it is better; of equal ones the first. A move
+ * to the same weight changes nothing, but rounding could make it look better. */
 static inline void try_move(const unit_steps *s, const double moved[3], int32_t from, int32_t at, unit_move *best)
 {
     double x = moved[0] - s->step[0][at], y = moved[1] - s->step[1][at], z = moved[2] - s->step[2][at];
