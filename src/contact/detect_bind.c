@@ -45,6 +45,22 @@ static int compare_int32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Ascending. Most lists are short. */
+static void sort_int32(int32_t *items, int32_t count)
+{
+    enum { SHORT_LIST = 64 };
+    if (count > SHORT_LIST) {
+        qsort(items, (size_t)count, sizeof *items, compare_int32);
+        return;
+    }
+    for (int32_t i = 1; i < count; i++) {
+        int32_t item = items[i], at = i;
+        for (; at > 0 && items[at - 1] > item; at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
 /* Vertices at most two edges from v, unsorted, into `out` (NULL: only counted). Returns their number. */
 static int32_t two_ring(const int32_t *first, const int32_t *neighbours, int32_t v, int32_t *seen, int32_t *out)
 {
@@ -84,7 +100,7 @@ static bool build_rings(detect_build *b)
     memset(seen, 0xff, (size_t)n * sizeof *seen);
     for (int32_t v = 0; v < n; v++) {
         int32_t count = two_ring(first, neighbours, v, seen, ring + ring_first[v]);
-        qsort(ring + ring_first[v], (size_t)count, sizeof *ring, compare_int32);
+        sort_int32(ring + ring_first[v], count);
     }
     b->detect->ring_first = ring_first;
     b->detect->ring = ring;
@@ -240,10 +256,10 @@ static int32_t split_clusters(sup_spatial_item *items, int32_t begin, int32_t en
     int32_t stack[64], depth = 0, clusters = 0; /* ends of the ranges still to split; halves: at most 32 levels */
     while (begin < end || depth > 0) {
         if (end - begin > maximum) {
-            sup_spatial_sort_longest(items + begin, end - begin);
-            int32_t wanted = (end - begin + maximum - 1) / maximum;
+            int32_t wanted = (end - begin + maximum - 1) / maximum, middle = wanted / 2 * maximum;
+            sup_spatial_split_longest(items + begin, end - begin, middle, maximum);
             stack[depth++] = end;
-            end = begin + wanted / 2 * maximum;
+            end = begin + middle;
             continue;
         }
         if (begin < end) ends[clusters++] = end;
@@ -307,19 +323,23 @@ static int32_t list_triangles(const detect_build *b, sup_spatial_item *items)
     return count;
 }
 
-/* The points of a cluster's tetrahedra, once each, ascending. Returns their number. */
-static int32_t list_points(const int32_t *tets, int32_t count, int32_t *points)
+/* The points of a cluster's tetrahedra, once each, ascending. seen: the last cluster of each point, -1 for none.
+ * Returns their number. */
+static int32_t list_points(const int32_t *tets, int32_t count, int32_t cluster, int32_t *seen, int32_t *points)
 {
     int32_t kept = 0;
-    memcpy(points, tets, 4 * (size_t)count * sizeof *points);
-    qsort(points, 4 * (size_t)count, sizeof *points, compare_int32);
-    for (int32_t i = 0; i < 4 * count; i++)
-        if (i == 0 || points[i] != points[kept - 1]) points[kept++] = points[i];
+    for (int32_t i = 0; i < 4 * count; i++) {
+        if (seen[tets[i]] == cluster) continue;
+        seen[tets[i]] = cluster;
+        points[kept++] = tets[i];
+    }
+    sort_int32(points, kept);
     return kept;
 }
 
 typedef struct tet_cluster_arrays {
     int32_t *tet_first, *point_first, *points, *tets, *tet_triangle;
+    int32_t *seen; /* [2*vertex_count] scratch of list_points */
 } tet_cluster_arrays;
 
 static void fill_tet_clusters(const detect_build *b, const sup_spatial_item *items, const int32_t *ends,
@@ -337,7 +357,7 @@ static void fill_tet_clusters(const detect_build *b, const sup_spatial_item *ite
         }
         c->tet_first[cluster + 1] = first + count;
         c->point_first[cluster + 1] =
-            point_first + list_points(c->tets + 4 * (size_t)first, count, c->points + point_first);
+            point_first + list_points(c->tets + 4 * (size_t)first, count, cluster, c->seen, c->points + point_first);
     }
 }
 
@@ -355,9 +375,12 @@ static bool build_tet_clusters(detect_build *b)
                             sup_arena_alloc(b->arena, (size_t)d->tet_cluster_count + 1, sizeof(int32_t)),
                             sup_arena_alloc(&b->scratch, 4 * tets, sizeof(int32_t)),
                             sup_arena_alloc(b->arena, 4 * tets, sizeof(int32_t)),
-                            sup_arena_alloc(b->arena, tets, sizeof(int32_t))};
-    if (c.tet_first == NULL || c.point_first == NULL || c.points == NULL || c.tets == NULL || c.tet_triangle == NULL)
+                            sup_arena_alloc(b->arena, tets, sizeof(int32_t)),
+                            sup_arena_alloc(&b->scratch, 2 * (size_t)def->vertex_count, sizeof(int32_t))};
+    if (c.tet_first == NULL || c.point_first == NULL || c.points == NULL || c.tets == NULL || c.tet_triangle == NULL ||
+        c.seen == NULL)
         return false;
+    memset(c.seen, 0xff, 2 * (size_t)def->vertex_count * sizeof(int32_t));
     fill_tet_clusters(b, items, ends, d->tet_cluster_count, &c);
     d->tet_cluster_first = c.tet_first;
     d->tet_cluster_point_first = c.point_first;

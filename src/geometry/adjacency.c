@@ -11,11 +11,10 @@ static int32_t half_end(const sup_adjacency *a, int32_t half)
     return a->triangles[sup_half_next(half)];
 }
 
-static int32_t half_key(const sup_adjacency *a, int32_t half, bool larger)
-{
-    int32_t s = half_start(a, half), e = half_end(a, half);
-    return (s > e) == larger ? s : e;
-}
+/* The smaller and the larger vertex of a half-edge. */
+typedef struct half_ends {
+    int32_t low, high;
+} half_ends;
 
 /* Prefix sum: on entry bucket[i+1] is the count of i, on return bucket[i] is the start of i. */
 static void counts_to_starts(int32_t *bucket, int32_t count)
@@ -32,26 +31,31 @@ static void restore_starts(int32_t *bucket, int32_t count)
     bucket[0] = 0;
 }
 
-/* Stable counting sort of half-edges by their larger (smaller) vertex; `from` NULL means 0, 1, 2, ... */
-static void sort_halves(const sup_adjacency *a, const int32_t *from, bool larger, int32_t *bucket, int32_t *to)
+/* Half-edges by their smaller, then by their larger vertex: two stable counting sorts. */
+static void sort_halves(const sup_adjacency *a, half_ends *ends, int32_t *bucket, int32_t *by_larger)
 {
     int32_t halves = 3 * a->triangle_count;
+    for (int32_t h = 0; h < halves; h++) {
+        int32_t start = half_start(a, h), end = half_end(a, h);
+        ends[h] = (half_ends){start < end ? start : end, start < end ? end : start};
+        bucket[ends[h].high + 1]++;
+    }
+    counts_to_starts(bucket, a->vertex_count);
+    for (int32_t h = 0; h < halves; h++)
+        by_larger[bucket[ends[h].high]++] = h;
     memset(bucket, 0, ((size_t)a->vertex_count + 1) * sizeof *bucket);
     for (int32_t h = 0; h < halves; h++)
-        bucket[half_key(a, h, larger) + 1]++;
+        bucket[ends[h].low + 1]++;
     counts_to_starts(bucket, a->vertex_count);
-    for (int32_t i = 0; i < halves; i++) {
-        int32_t h = from != NULL ? from[i] : i;
-        to[bucket[half_key(a, h, larger)]++] = h;
-    }
+    for (int32_t i = 0; i < halves; i++)
+        a->edge_halves[bucket[ends[by_larger[i]].low]++] = by_larger[i];
 }
 
-static void number_edges(sup_adjacency *a)
+static void number_edges(sup_adjacency *a, const half_ends *ends)
 {
     int32_t halves = 3 * a->triangle_count, edges = 0;
     for (int32_t i = 0; i < halves; i++) {
-        int32_t h = a->edge_halves[i];
-        int32_t low = half_key(a, h, false), high = half_key(a, h, true);
+        int32_t h = a->edge_halves[i], low = ends[h].low, high = ends[h].high;
         bool same = edges > 0 && a->edge_vertices[2 * (edges - 1)] == low && a->edge_vertices[2 * edges - 1] == high;
         if (!same) {
             a->edge_vertices[2 * edges] = low;
@@ -101,6 +105,7 @@ sup_result sup_adjacency_create(const sup_allocator *allocator, int32_t vertex_c
     a.arena = sup_arena_create(allocator);
     int32_t *bucket = sup_arena_alloc(&scratch, vertices + 1, sizeof *bucket);
     int32_t *by_larger = sup_arena_alloc(&scratch, halves, sizeof *by_larger);
+    half_ends *ends = sup_arena_alloc(&scratch, halves, sizeof *ends);
     a.edge_vertices = sup_arena_alloc(&a.arena, 2 * halves, sizeof(int32_t));
     a.edge_first = sup_arena_alloc(&a.arena, halves + 1, sizeof(int32_t));
     a.edge_halves = sup_arena_alloc(&a.arena, halves, sizeof(int32_t));
@@ -108,13 +113,12 @@ sup_result sup_adjacency_create(const sup_allocator *allocator, int32_t vertex_c
     a.half_twin = sup_arena_alloc(&a.arena, halves, sizeof(int32_t));
     a.vertex_first = sup_arena_alloc(&a.arena, vertices + 1, sizeof(int32_t));
     a.vertex_halves = sup_arena_alloc(&a.arena, halves, sizeof(int32_t));
-    bool ok = bucket != NULL && by_larger != NULL && a.edge_vertices != NULL && a.edge_first != NULL &&
+    bool ok = bucket != NULL && by_larger != NULL && ends != NULL && a.edge_vertices != NULL && a.edge_first != NULL &&
               a.edge_halves != NULL && a.half_edge != NULL && a.half_twin != NULL && a.vertex_first != NULL &&
               a.vertex_halves != NULL;
     if (ok) {
-        sort_halves(&a, NULL, true, bucket, by_larger);
-        sort_halves(&a, by_larger, false, bucket, a.edge_halves);
-        number_edges(&a);
+        sort_halves(&a, ends, bucket, by_larger);
+        number_edges(&a, ends);
         pair_halves(&a);
         link_vertices(&a);
     }

@@ -5,22 +5,44 @@
 
 enum { LEAF_SIZE = 4, BIN_COUNT = 16 };
 
+/* Loops over the sides of a box run to WIDE, so that one vector register holds them; the fourth entry is not used. */
+enum { WIDE = 4 };
+
 typedef struct box {
-    float lower[3], upper[3];
+    float lower[WIDE], upper[WIDE];
 } box;
+
+typedef struct build_triangle {
+    box box;
+    double centre[WIDE];
+} build_triangle;
 
 static box box_empty(void)
 {
-    box b = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    box b = {{INFINITY, INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY}};
     return b;
 }
 
-static void box_add(box *b, const float lower[3], const float upper[3])
+static inline void box_add(box *b, const box *other)
 {
-    for (int k = 0; k < 3; k++) {
-        if (lower[k] < b->lower[k]) b->lower[k] = lower[k];
-        if (upper[k] > b->upper[k]) b->upper[k] = upper[k];
+    for (int k = 0; k < WIDE; k++) {
+        b->lower[k] = other->lower[k] < b->lower[k] ? other->lower[k] : b->lower[k];
+        b->upper[k] = other->upper[k] > b->upper[k] ? other->upper[k] : b->upper[k];
     }
+}
+
+static void box_store(const box *b, sup_bvh_node *node)
+{
+    memcpy(node->lower, b->lower, sizeof node->lower);
+    memcpy(node->upper, b->upper, sizeof node->upper);
+}
+
+static box node_box(const sup_bvh_node *node)
+{
+    box b = box_empty();
+    memcpy(b.lower, node->lower, sizeof node->lower);
+    memcpy(b.upper, node->upper, sizeof node->upper);
+    return b;
 }
 
 static double box_area(const box *b)
@@ -35,14 +57,18 @@ static box triangle_box(const sup_bvh *bvh, int32_t triangle)
     box b = box_empty();
     for (int k = 0; k < 3; k++) {
         const float *p = bvh->positions + (int64_t)bvh->triangles[(int64_t)triangle * 3 + k] * 3;
-        box_add(&b, p, p);
+        box point = {{p[0], p[1], p[2], 0.0f}, {p[0], p[1], p[2], 0.0f}};
+        box_add(&b, &point);
     }
     return b;
 }
 
-static double box_centre(const box *b, int axis)
+static build_triangle measure_triangle(const sup_bvh *bvh, int32_t triangle)
 {
-    return 0.5 * ((double)b->lower[axis] + (double)b->upper[axis]);
+    build_triangle t = {.box = triangle_box(bvh, triangle)};
+    for (int axis = 0; axis < 3; axis++)
+        t.centre[axis] = 0.5 * ((double)t.box.lower[axis] + (double)t.box.upper[axis]);
+    return t;
 }
 
 typedef struct range {
@@ -62,15 +88,16 @@ static int32_t bin_of(const bins *b, double centre)
 }
 
 /* Bins along the longest side of the bounding box of the centres; false if all centres are equal. */
-static bool make_bins(const box *boxes, const int32_t *order, const range *r, bins *b)
+static bool make_bins(const build_triangle *triangles, const int32_t *order, const range *r, bins *b)
 {
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    for (int32_t k = r->begin; k < r->end; k++)
-        for (int axis = 0; axis < 3; axis++) {
-            double c = box_centre(&boxes[order[k]], axis);
-            low[axis] = c < low[axis] ? c : low[axis];
-            high[axis] = c > high[axis] ? c : high[axis];
+    double low[WIDE] = {INFINITY, INFINITY, INFINITY}, high[WIDE] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int32_t k = r->begin; k < r->end; k++) {
+        const double *centre = triangles[order[k]].centre;
+        for (int axis = 0; axis < WIDE; axis++) {
+            low[axis] = centre[axis] < low[axis] ? centre[axis] : low[axis];
+            high[axis] = centre[axis] > high[axis] ? centre[axis] : high[axis];
         }
+    }
     b->axis = 0;
     for (int axis = 1; axis < 3; axis++)
         if (high[axis] - low[axis] > high[b->axis] - low[b->axis]) b->axis = axis;
@@ -81,23 +108,23 @@ static bool make_bins(const box *boxes, const int32_t *order, const range *r, bi
 }
 
 /* The bin after which to split for the minimum expected cost of a ray; -1 if every split has an empty side. */
-static int32_t best_cut(const box *boxes, const int32_t *order, const range *r, const bins *b)
+static int32_t best_cut(const build_triangle *triangles, const int32_t *order, const range *r, const bins *b)
 {
     box content[BIN_COUNT];
     int32_t count[BIN_COUNT] = {0};
     for (int32_t k = 0; k < BIN_COUNT; k++)
         content[k] = box_empty();
     for (int32_t k = r->begin; k < r->end; k++) {
-        const box *t = &boxes[order[k]];
-        int32_t bin = bin_of(b, box_centre(t, b->axis));
-        box_add(&content[bin], t->lower, t->upper);
+        const build_triangle *t = &triangles[order[k]];
+        int32_t bin = bin_of(b, t->centre[b->axis]);
+        box_add(&content[bin], &t->box);
         count[bin]++;
     }
     double right_cost[BIN_COUNT];
     box sweep = box_empty();
     int32_t filled = 0;
     for (int32_t k = BIN_COUNT - 1; k > 0; k--) {
-        box_add(&sweep, content[k].lower, content[k].upper);
+        box_add(&sweep, &content[k]);
         filled += count[k];
         right_cost[k] = filled > 0 ? box_area(&sweep) * filled : -1.0;
     }
@@ -106,7 +133,7 @@ static int32_t best_cut(const box *boxes, const int32_t *order, const range *r, 
     int32_t best = -1;
     double best_cost = INFINITY;
     for (int32_t k = 0; k + 1 < BIN_COUNT; k++) {
-        box_add(&sweep, content[k].lower, content[k].upper);
+        box_add(&sweep, &content[k]);
         filled += count[k];
         if (filled == 0 || right_cost[k + 1] < 0.0) continue;
         double cost = box_area(&sweep) * filled + right_cost[k + 1];
@@ -119,16 +146,16 @@ static int32_t best_cut(const box *boxes, const int32_t *order, const range *r, 
 }
 
 /* First index of the right half. */
-static int32_t split(const box *boxes, int32_t *order, const range *r)
+static int32_t split(const build_triangle *triangles, int32_t *order, const range *r)
 {
     bins b;
     int32_t middle = r->begin + (r->end - r->begin) / 2;
-    if (r->depth >= SUP_BVH_DEPTH || !make_bins(boxes, order, r, &b)) return middle;
-    int32_t cut = best_cut(boxes, order, r, &b);
+    if (r->depth >= SUP_BVH_DEPTH || !make_bins(triangles, order, r, &b)) return middle;
+    int32_t cut = best_cut(triangles, order, r, &b);
     if (cut < 0) return middle;
     int32_t left = r->begin, right = r->end;
     while (left < right) {
-        if (bin_of(&b, box_centre(&boxes[order[left]], b.axis)) <= cut) {
+        if (bin_of(&b, triangles[order[left]].centre[b.axis]) <= cut) {
             left++;
         } else {
             int32_t swap = order[left];
@@ -139,7 +166,7 @@ static int32_t split(const box *boxes, int32_t *order, const range *r)
     return left > r->begin && left < r->end ? left : middle;
 }
 
-static void build(sup_bvh *bvh, const box *boxes)
+static void build(sup_bvh *bvh, const build_triangle *triangles)
 {
     range stack[SUP_BVH_STACK];
     int32_t depth = 0;
@@ -151,13 +178,12 @@ static void build(sup_bvh *bvh, const box *boxes)
         if (r.parent >= 0) bvh->nodes[r.parent].first = index;
         box bounds = box_empty();
         for (int32_t k = r.begin; k < r.end; k++)
-            box_add(&bounds, boxes[bvh->order[k]].lower, boxes[bvh->order[k]].upper);
-        memcpy(node->lower, bounds.lower, sizeof(bounds.lower));
-        memcpy(node->upper, bounds.upper, sizeof(bounds.upper));
+            box_add(&bounds, &triangles[bvh->order[k]].box);
+        box_store(&bounds, node);
         node->first = r.begin;
         node->count = r.end - r.begin;
         if (node->count <= LEAF_SIZE) continue;
-        int32_t middle = split(boxes, bvh->order, &r);
+        int32_t middle = split(triangles, bvh->order, &r);
         node->count = 0;
         stack[depth++] = (range){middle, r.end, r.depth + 1, index};
         stack[depth++] = (range){r.begin, middle, r.depth + 1, -1};
@@ -173,18 +199,18 @@ sup_result sup_bvh_create(const sup_context *context, const float *positions, in
     sup_bvh built = {positions, triangles, (int32_t)count, 0, NULL, NULL, *allocator};
     built.nodes = sup_alloc(allocator, sup_size_multiply(2 * count, sizeof(sup_bvh_node)));
     built.order = sup_alloc(allocator, count * sizeof(int32_t));
-    box *boxes = sup_alloc(allocator, sup_size_multiply(count, sizeof(box)));
-    if (built.nodes == NULL || built.order == NULL || boxes == NULL) {
-        sup_free(allocator, boxes, count * sizeof(box));
+    build_triangle *measured = sup_alloc(allocator, sup_size_multiply(count, sizeof *measured));
+    if (built.nodes == NULL || built.order == NULL || measured == NULL) {
+        sup_free(allocator, measured, count * sizeof *measured);
         sup_bvh_free(&built);
         return sup_fail_memory(error, "a bounding volume hierarchy");
     }
     for (int32_t t = 0; t < built.triangle_count; t++) {
         built.order[t] = t;
-        boxes[t] = triangle_box(&built, t);
+        measured[t] = measure_triangle(&built, t);
     }
-    build(&built, boxes);
-    sup_free(allocator, boxes, count * sizeof(box));
+    build(&built, measured);
+    sup_free(allocator, measured, count * sizeof *measured);
     *bvh = built;
     return SUP_OK;
 }
@@ -206,14 +232,14 @@ void sup_bvh_refit(sup_bvh *bvh, const float *positions)
         box bounds = box_empty();
         for (int32_t t = 0; t < node->count; t++) {
             box b = triangle_box(bvh, bvh->order[node->first + t]);
-            box_add(&bounds, b.lower, b.upper);
+            box_add(&bounds, &b);
         }
         if (node->count == 0) {
-            box_add(&bounds, bvh->nodes[k + 1].lower, bvh->nodes[k + 1].upper);
-            box_add(&bounds, bvh->nodes[node->first].lower, bvh->nodes[node->first].upper);
+            box left = node_box(&bvh->nodes[k + 1]), right = node_box(&bvh->nodes[node->first]);
+            box_add(&bounds, &left);
+            box_add(&bounds, &right);
         }
-        memcpy(node->lower, bounds.lower, sizeof(bounds.lower));
-        memcpy(node->upper, bounds.upper, sizeof(bounds.upper));
+        box_store(&bounds, node);
     }
 }
 

@@ -154,18 +154,26 @@ SUP_BVH_QUERY sup_bvh_nearest closest_of(const sup_bvh *bvh, sup_vec3d point, do
                                          void *user)
 {
     int32_t stack[SUP_BVH_STACK], depth = 0;
+    double distance[SUP_BVH_STACK]; /* squared, of the boxes of the stack */
     sup_bvh_nearest nearest = {-1, 0.0, 0.0, INFINITY, point};
     double best = limit * limit;
-    if (bvh->node_count > 0) stack[depth++] = 0;
+    if (bvh->node_count > 0) {
+        distance[depth] = box_distance2(&bvh->nodes[0], point);
+        stack[depth++] = 0;
+    }
     while (depth > 0) {
         int32_t index = stack[--depth];
         const sup_bvh_node *node = &bvh->nodes[index];
-        if (box_distance2(node, point) > best) continue;
+        if (distance[depth] > best) continue;
         if (node->count == 0) { /* visit the nearer child first: push it last */
             int32_t left = index + 1, right = node->first;
-            bool left_first = box_distance2(&bvh->nodes[left], point) <= box_distance2(&bvh->nodes[right], point);
-            stack[depth++] = left_first ? right : left;
-            stack[depth++] = left_first ? left : right;
+            double to_left = box_distance2(&bvh->nodes[left], point),
+                   to_right = box_distance2(&bvh->nodes[right], point);
+            bool left_first = to_left <= to_right;
+            stack[depth] = left_first ? right : left;
+            distance[depth++] = left_first ? to_right : to_left;
+            stack[depth] = left_first ? left : right;
+            distance[depth++] = left_first ? to_left : to_right;
             continue;
         }
         for (int32_t k = 0; k < node->count; k++) {

@@ -96,9 +96,10 @@ static void split_clusters(sup_spatial_item *items, int32_t begin, int32_t end)
     for (;;) {
         int32_t first = begin / SUP_UNTANGLE_CLUSTER + 1, last = (end - 1) / SUP_UNTANGLE_CLUSTER;
         if (begin < end && first <= last) {
-            sup_spatial_sort_longest(items + begin, end - begin);
+            int32_t middle = (first + last) / 2 * SUP_UNTANGLE_CLUSTER;
+            sup_spatial_split_longest(items + begin, end - begin, middle - begin, SUP_UNTANGLE_CLUSTER);
             stack[depth++] = end;
-            end = (first + last) / 2 * SUP_UNTANGLE_CLUSTER;
+            end = middle;
             continue;
         }
         if (depth == 0) break;

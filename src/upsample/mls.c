@@ -9,6 +9,10 @@ enum { MONOMIALS = 9, LINEAR = 3 };
  * is rounding noise, or redundant on a smooth surface, and would only make the weights rougher. */
 static const double MIN_LINEAR = 1e-7, MIN_QUADRATIC = 1e-3;
 
+/* Smallest square of an independent linear monomial for the normal equations, which lose twice as many digits as the
+ * orthogonalisation; as a fraction of the sum of omega. */
+static const double MIN_NORMAL_EQUATIONS = 1e-7;
+
 /* Weight of a normal relative to a position: that of a neighbour at a third of the radius. */
 static const double NORMAL_WEIGHT = 1.0 / 3.0;
 
@@ -99,13 +103,20 @@ static void project_out(const columns *c, double *rest)
             subtract_scaled(rest, dot(rest, c->column[m], c->rows), c->column[m], c->rows);
 }
 
-int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool *reduced)
+static void monomials(sup_vec3d p, double psi[MONOMIALS])
+{
+    const double values[MONOMIALS] = {p.x, p.y, p.z, p.x * p.x, p.y * p.y, p.z * p.z, p.x * p.y, p.x * p.z, p.y * p.z};
+    memcpy(psi, values, sizeof values);
+}
+
+/* All functions that fit, one at a time. */
+static int32_t position_by_steps(const sup_mls *mls, double limit, double *weights, bool *reduced)
 {
     columns c = {.count = MONOMIALS};
     double rest[SUP_MLS_MAX], trial[SUP_MLS_MAX];
     for (int32_t i = 0; i < mls->count; i++) {
-        sup_vec3d p = mls->positions[i];
-        const double psi[MONOMIALS] = {p.x, p.y, p.z, p.x * p.x, p.y * p.y, p.z * p.z, p.x * p.y, p.x * p.z, p.y * p.z};
+        double psi[MONOMIALS];
+        monomials(mls->positions[i], psi);
         for (int32_t m = 0; m < MONOMIALS; m++)
             c.column[m][i] = psi[m];
         rest[i] = sqrt(mls->omega[i]);
@@ -128,6 +139,118 @@ int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool
         quadratic++;
     }
     return quadratic;
+}
+
+/* --- Normal equations --- */
+/* The weighted monomials by neighbour, the constant one last; their products K (3.5), eliminated one by one. */
+typedef struct normal_equations {
+    int32_t taken, order[MONOMIALS]; /* the first `taken` are eliminated */
+    double total;                    /* sum of omega */
+    double row[SUP_MLS_MAX][MONOMIALS + 1];
+    double k[MONOMIALS][MONOMIALS + 1];  /* rows and columns of those not taken: the Schur complement */
+    double factor[MONOMIALS][MONOMIALS]; /* of row m by the row of a taken monomial */
+} normal_equations;
+
+static void make_products(const sup_mls *mls, normal_equations *e)
+{
+    e->taken = 0;
+    e->total = 0.0;
+    for (int32_t i = 0; i < mls->count; i++) {
+        double *row = e->row[i], root = sqrt(mls->omega[i]);
+        monomials(mls->positions[i], row);
+        for (int32_t m = 0; m < MONOMIALS; m++)
+            row[m] *= root;
+        row[MONOMIALS] = root;
+        e->total += mls->omega[i];
+    }
+    for (int32_t m = 0; m < MONOMIALS; m++) {
+        double sum[MONOMIALS + 1] = {0};
+        for (int32_t i = 0; i < mls->count; i++)
+            for (int32_t j = 0; j <= MONOMIALS; j++)
+                sum[j] += e->row[i][m] * e->row[i][j];
+        memcpy(e->k[m], sum, sizeof sum);
+        e->order[m] = m;
+    }
+}
+
+/* Eliminates the monomial of [taken, end) that is least dependent on those before, if its square exceeds `minimum`.
+ * Returns its square. */
+static double eliminate_next(normal_equations *e, int32_t end, double minimum)
+{
+    int32_t best = e->taken;
+    for (int32_t m = e->taken + 1; m < end; m++)
+        if (e->k[e->order[m]][e->order[m]] > e->k[e->order[best]][e->order[best]]) best = m;
+    int32_t pivot = e->order[best];
+    const double *row = e->k[pivot];
+    if (!(row[pivot] > minimum)) return row[pivot];
+    e->order[best] = e->order[e->taken];
+    e->order[e->taken++] = pivot;
+    for (int32_t m = e->taken; m < MONOMIALS; m++) {
+        double *other = e->k[e->order[m]], factor = other[pivot] / row[pivot];
+        e->factor[e->order[m]][pivot] = factor;
+        for (int32_t j = 0; j <= MONOMIALS; j++)
+            other[j] -= factor * row[j];
+    }
+    return row[pivot];
+}
+
+/* Projects the taken monomials out of `rest`, whose products with them are `product`. */
+static void project_products(const normal_equations *e, int32_t rows, double *product, double *rest)
+{
+    for (int32_t s = 0; s < e->taken; s++) /* K x = product by its triangular factors */
+        for (int32_t m = s + 1; m < e->taken; m++)
+            product[e->order[m]] -= e->factor[e->order[m]][e->order[s]] * product[e->order[s]];
+    double x[MONOMIALS] = {0};
+    for (int32_t s = e->taken - 1; s >= 0; s--) {
+        int32_t at = e->order[s];
+        x[at] = product[at] / e->k[at][at];
+        for (int32_t m = s + 1; m < e->taken; m++)
+            x[at] -= e->factor[e->order[m]][at] * x[e->order[m]];
+    }
+    for (int32_t i = 0; i < rows; i++) {
+        double sum = 0.0;
+        for (int32_t m = 0; m < MONOMIALS; m++)
+            sum += x[m] * e->row[i][m];
+        rest[i] -= sum;
+    }
+}
+
+/* The weights with all functions that the neighbours distinguish, if they are surely within the limit: sum |N| <= sqrt(
+ * sum omega * sum N^2 / omega), which grows with each function. Returns the number of quadratic monomials; -1 if that
+ * bound or the accuracy does not suffice. */
+static int32_t position_at_once(const sup_mls *mls, double limit, double *weights)
+{
+    normal_equations e;
+    double rest[SUP_MLS_MAX], product[MONOMIALS], square = 0.0;
+    make_products(mls, &e);
+    for (int32_t m = 0; m < MONOMIALS; m++)
+        product[m] = e.k[m][MONOMIALS];
+    while (e.taken < LINEAR)
+        if (!(eliminate_next(&e, LINEAR, MIN_NORMAL_EQUATIONS * e.total) > MIN_NORMAL_EQUATIONS * e.total)) return -1;
+    while (e.taken < MONOMIALS && eliminate_next(&e, MONOMIALS, MIN_QUADRATIC * MIN_QUADRATIC * e.total) >
+                                      MIN_QUADRATIC * MIN_QUADRATIC * e.total)
+        ;
+    for (int32_t i = 0; i < mls->count; i++)
+        rest[i] = e.row[i][MONOMIALS];
+    project_products(&e, mls->count, product, rest);
+    memset(product, 0, sizeof product); /* again, against rounding errors */
+    for (int32_t i = 0; i < mls->count; i++)
+        for (int32_t m = 0; m < MONOMIALS; m++)
+            product[m] += e.row[i][m] * rest[i];
+    project_products(&e, mls->count, product, rest);
+    for (int32_t i = 0; i < mls->count; i++)
+        square += rest[i] * rest[i];
+    if (!(e.total < limit * limit * square)) return -1;
+    for (int32_t i = 0; i < mls->count; i++)
+        weights[i] = e.row[i][MONOMIALS] * rest[i] / square;
+    return e.taken - LINEAR;
+}
+
+int32_t sup_mls_position(const sup_mls *mls, double limit, double *weights, bool *reduced)
+{
+    *reduced = false;
+    int32_t quadratic = position_at_once(mls, limit, weights);
+    return quadratic >= 0 ? quadratic : position_by_steps(mls, limit, weights, reduced);
 }
 
 bool sup_mls_normal(const sup_mls *mls, sup_vec3d normal, double limit, double *weights)

@@ -4,7 +4,8 @@
  * that reproduce the polynomials of psi at the point. With the point as origin psi(x_j) is (1, 0, ..., 0). They follow
  * from projecting the constant monomial onto the complement of the others: r = a_0 - its projection onto the span of
  * the others, N = sqrt(omega) r / |r|^2, where a_m = sqrt(omega_i) psi_m(x_i). The matrix K (3.5), whose condition
- * number is the square of that of the monomials, is not formed.
+ * number is the square of that of the monomials, is used where the monomials are clearly independent, with a second
+ * projection against its rounding errors; else the monomials are orthogonalised.
  *
  * Deviations:
  * - Monomials are added in the order of their degree, and within a degree the least dependent one first, until the

@@ -58,14 +58,12 @@ typedef struct unit_move {
     double square;    /* of the residual after the move */
 } unit_move;
 
-/* What moves of one unit change: the points times the unit. In the order of their largest extent, so that only those
- * near a wanted place are looked at. */
+/* What moves of one unit change: the points times the unit, in ascending order along their largest extent, so that
+ * only those near a wanted place are looked at. */
 typedef struct unit_steps {
-    int32_t count;
-    sup_vec3d step[SUP_MLS_MAX];
-    int32_t order[SUP_MLS_MAX]; /* by `along` */
-    double along[SUP_MLS_MAX];  /* of order[i], coordinate `axis` of the step */
-    int32_t axis;
+    int32_t count, axis;
+    int32_t order[SUP_MLS_MAX]; /* the point */
+    double step[3][SUP_MLS_MAX];
 } unit_steps;
 
 static double coordinate(sup_vec3d p, int32_t axis)
@@ -73,33 +71,43 @@ static double coordinate(sup_vec3d p, int32_t axis)
     return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
 }
 
-static void make_steps(const sup_vec3d *points, int32_t count, double unit, unit_steps *s)
+static int32_t widest_axis(const sup_vec3d *points, int32_t count)
 {
-    double widest = -1.0;
-    s->count = count;
-    for (int32_t i = 0; i < count; i++)
-        s->step[i] = sup_v3_scale(points[i], unit);
+    int32_t widest = 0;
+    double largest = -1.0;
     for (int32_t axis = 0; axis < 3; axis++) {
         double low = INFINITY, high = -INFINITY;
         for (int32_t i = 0; i < count; i++) {
-            low = fmin(low, coordinate(s->step[i], axis));
-            high = fmax(high, coordinate(s->step[i], axis));
+            double at = coordinate(points[i], axis);
+            low = at < low ? at : low;
+            high = at > high ? at : high;
         }
-        if (high - low > widest) {
-            widest = high - low;
-            s->axis = axis;
+        if (high - low > largest) {
+            largest = high - low;
+            widest = axis;
         }
     }
+    return widest;
+}
+
+static void make_steps(const sup_vec3d *points, int32_t count, double unit, unit_steps *s)
+{
+    double along[SUP_MLS_MAX];
+    s->count = count;
+    s->axis = widest_axis(points, count);
     for (int32_t i = 0; i < count; i++) {
-        double along = coordinate(s->step[i], s->axis);
+        double place = unit * coordinate(points[i], s->axis);
         int32_t at = i;
-        for (; at > 0 && s->along[at - 1] > along; at--) {
-            s->along[at] = s->along[at - 1];
+        for (; at > 0 && along[at - 1] > place; at--) {
+            along[at] = along[at - 1];
             s->order[at] = s->order[at - 1];
         }
-        s->along[at] = along;
+        along[at] = place;
         s->order[at] = i;
     }
+    for (int32_t axis = 0; axis < 3; axis++)
+        for (int32_t i = 0; i < count; i++)
+            s->step[axis][i] = unit * coordinate(points[s->order[i]], axis);
 }
 
 static sup_vec3d after_move(const sup_vec3d *points, double unit, sup_vec3d residual, int32_t from, int32_t to)
@@ -112,32 +120,32 @@ static bool is_before(unit_move a, unit_move b)
     return a.from < b.from || (a.from == b.from && a.to < b.to);
 }
 
-/* Takes the move to order[at] if it is better; of equal ones the first. False if all beyond are worse. */
-static bool try_move(const unit_steps *s, sup_vec3d moved, double wanted, int32_t from, int32_t at, unit_move *best)
+/* Takes the move of the unit at `from` to `at`, in the sorted order, if it is better; of equal ones the first. A move
+ * to the same weight changes nothing, but rounding could make it look better. */
+static inline void try_move(const unit_steps *s, const double moved[3], int32_t from, int32_t at, unit_move *best)
 {
-    double distance = wanted - s->along[at];
-    if (distance * distance > best->square) return false;
-    sup_vec3d rest = sup_v3_sub(moved, s->step[s->order[at]]);
-    unit_move move = {from, s->order[at], sup_v3_dot(rest, rest)};
-    if (move.square < best->square || (move.square == best->square && best->from >= 0 && is_before(move, *best)))
-        *best = move;
-    return true;
+    double x = moved[0] - s->step[0][at], y = moved[1] - s->step[1][at], z = moved[2] - s->step[2][at];
+    double square = x * x + y * y + z * z;
+    if (square > best->square || from == at) return;
+    unit_move move = {s->order[from], s->order[at], square};
+    if (square < best->square || (best->from >= 0 && is_before(move, *best))) *best = move;
 }
 
 /* The move with the smallest squared residual below `bound`; of equal ones the first. */
 static unit_move best_move(const unit_steps *s, sup_vec3d residual, double bound)
 {
+    const double *along = s->step[s->axis];
     unit_move best = {-1, -1, bound};
     int32_t near = 0; /* the first step that is not before the wanted place, which moves in one direction */
     for (int32_t i = 0; i < s->count; i++) {
-        sup_vec3d moved = sup_v3_add(residual, s->step[s->order[i]]);
-        double wanted = coordinate(moved, s->axis);
-        while (near < s->count && s->along[near] < wanted)
+        const double moved[3] = {residual.x + s->step[0][i], residual.y + s->step[1][i], residual.z + s->step[2][i]};
+        double wanted = moved[s->axis];
+        while (near < s->count && along[near] < wanted)
             near++;
-        for (int32_t at = near; at < s->count && try_move(s, moved, wanted, s->order[i], at, &best); at++)
-            ;
-        for (int32_t at = near - 1; at >= 0 && try_move(s, moved, wanted, s->order[i], at, &best); at--)
-            ;
+        for (int32_t at = near; at < s->count && !((wanted - along[at]) * (wanted - along[at]) > best.square); at++)
+            try_move(s, moved, i, at, &best);
+        for (int32_t at = near - 1; at >= 0 && !((wanted - along[at]) * (wanted - along[at]) > best.square); at--)
+            try_move(s, moved, i, at, &best);
     }
     return best;
 }

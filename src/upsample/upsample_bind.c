@@ -45,7 +45,7 @@ typedef struct bind_work {
     float *noise;                  /* [vertex_count] sum of |N| */
     int32_t *order;                /* [vertex_count] vertices in spatial order */
     const int32_t *batch;          /* current range of `order` */
-    sup_upsample_weights *weights; /* [BATCH] */
+    sup_upsample_weights *weights; /* [BATCH], fewer if there are fewer vertices */
     float *points;                 /* [BATCH*3] */
     sup_arena arena;
 } bind_work;
@@ -283,6 +283,13 @@ static bool fit_normal(const sup_mls *mls, bool follows, sup_vec3d direction, su
     return false;
 }
 
+/* Whether a render vertex is at a surface vertex that has enough neighbours of its own. */
+static bool has_neighbours(const bind_work *w, int32_t vertex)
+{
+    int32_t source = w->def->surface_vertex[vertex];
+    return source >= 0 && w->nearest[(size_t)source * (size_t)w->near + (size_t)w->wanted - 1] >= 0;
+}
+
 static void fit_vertex(bind_work *w, int32_t vertex, sup_upsample_weights *out)
 {
     const sup_upsample_def *def = w->def;
@@ -290,7 +297,7 @@ static void fit_vertex(bind_work *w, int32_t vertex, sup_upsample_weights *out)
     sup_vec3d point = source >= 0 ? surface_point(w, source) : sup_v3_load(def->positions + 3 * (size_t)vertex);
     neighbourhood n = {0};
     sup_vec3d direction = sup_v3_load(def->normals + 3 * (size_t)vertex);
-    bool supported = source >= 0 && w->nearest[(size_t)source * (size_t)w->near + (size_t)w->wanted - 1] >= 0;
+    bool supported = has_neighbours(w, vertex);
     if (supported)
         neighbours_at_vertex(w, source, &n);
     else if (!neighbours_of_point(w, point, source == SUP_UPSAMPLE_IN_TRIANGLE ? &direction : NULL, &n))
@@ -363,8 +370,9 @@ static bool reserve(bind_work *w)
     w->fit = sup_arena_alloc(&w->arena, vertices, sizeof *w->fit);
     w->noise = sup_arena_alloc(&w->arena, vertices, sizeof *w->noise);
     w->order = sup_arena_alloc(&w->arena, vertices, sizeof *w->order);
-    w->weights = sup_arena_alloc(&w->arena, BATCH, sizeof *w->weights);
-    w->points = sup_arena_alloc(&w->arena, BATCH * 3, sizeof *w->points);
+    size_t batch = vertices < BATCH ? vertices : BATCH;
+    w->weights = sup_arena_alloc(&w->arena, batch, sizeof *w->weights);
+    w->points = sup_arena_alloc(&w->arena, batch * 3, sizeof *w->points);
     return w->nearest != NULL && w->distance != NULL && w->supported != NULL && w->coarse_normal != NULL &&
            w->fit != NULL && w->noise != NULL && w->order != NULL && w->weights != NULL && w->points != NULL;
 }
@@ -412,6 +420,13 @@ static void find_supported(bind_work *w)
             all = all && w->nearest[(size_t)corners[k] * (size_t)w->near + (size_t)w->wanted - 1] >= 0;
         if (all) memcpy(w->supported + 3 * (size_t)w->supported_count++, corners, 3 * sizeof *corners);
     }
+}
+
+static bool needs_nearest_points(const bind_work *w)
+{
+    for (int32_t v = 0; v < w->def->vertex_count; v++)
+        if (w->def->surface_vertex[v] != SUP_UPSAMPLE_SKIPPED && !has_neighbours(w, v)) return true;
+    return false;
 }
 
 /* --- Arrays --- */
@@ -502,7 +517,8 @@ static sup_result bind_weights(const sup_context *context, bind_work *w, sup_mod
                                              w->nearest, w->distance, error);
     if (result != SUP_OK) return result;
     find_supported(w);
-    result = sup_bvh_create(context, def->surface.positions, w->supported_count, w->supported, &w->bvh, error);
+    if (needs_nearest_points(w))
+        result = sup_bvh_create(context, def->surface.positions, w->supported_count, w->supported, &w->bvh, error);
     if (result != SUP_OK) return result;
     make_coarse_normals(w);
     measure_surface(w);

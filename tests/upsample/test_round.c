@@ -132,6 +132,25 @@ TEST(quantize_takes_the_best_move_of_all)
     }
 }
 
+/* Steps of 7 and of 10 along a line correct an error of 3 only together; rounding must not hide that. */
+TEST(quantize_tries_two_moves_where_one_does_not_help)
+{
+    sup_random random = {4};
+    for (int32_t trial = 0; trial < 100; trial++) {
+        const double along[4] = {0.0, 10.0, 100.0, 93.0};
+        double scale = 0.1 + sup_random_unit(&random), unit = 1e-3 * sup_random_unit(&random) + 1e-5;
+        sup_vec3d points[4], direction = sup_v3(sup_random_unit(&random), 0.3, sup_random_unit(&random));
+        for (int32_t i = 0; i < 4; i++)
+            points[i] = sup_v3_scale(direction, scale * along[i]);
+        double one = scale * unit * sup_v3_length(direction);
+        sup_vec3d off = sup_v3_scale(direction, 3.0 * scale * unit);
+        int16_t to[4] = {5, 5, 5, 5};
+        double error = sup_quantize_correct(points, 4, unit, off, 0.1 * one, to);
+        CHECK_MSG(error < 1e-6 * one, "trial %d: %g of %g", trial, error, one);
+        CHECK_EQ(to[0] + to[1] + to[2] + to[3], 20);
+    }
+}
+
 TEST(quantize_rejects_invalid_weights)
 {
     const double none[2] = {0.0, 0.0}, not_finite[2] = {NAN, 1.0}, infinite[2] = {INFINITY, 1.0},
