@@ -1,6 +1,7 @@
 /* registry.c - the methods of this library. The first is the default. */
 #include "base/base.h"
 #include "methods/anatomy/anatomy.h"
+#include "methods/cor/cor.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/implicit/implicit.h"
 #include "methods/linear/linear.h"
@@ -8,7 +9,8 @@
 #include "methods/projective/projective.h"
 
 static const sup_method *const methods[] = {&sup_method_projective, &sup_method_linear,   &sup_method_dualquat,
-                                            &sup_method_position,   &sup_method_implicit, &sup_method_anatomy};
+                                            &sup_method_cor,        &sup_method_position, &sup_method_implicit,
+                                            &sup_method_anatomy};
 
 int32_t sup_method_count(void)
 {

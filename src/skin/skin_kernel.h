@@ -91,6 +91,17 @@ static __attribute__((noinline)) void blend_per_lane(const cluster_view *view, i
         m[i] = sup_wide_load(columns[i]);
 }
 
+SUP_INLINE void blend_matrices(const cluster_view *view, int32_t lane, const float *palette, sup_wide m[12])
+{
+    if (view->shared)
+        blend_shared(view, lane, palette, m);
+    else {
+        sup_wide blended[12]; /* apart from m, which stays in registers */
+        blend_per_lane(view, lane, palette, blended);
+        memcpy(m, blended, sizeof blended);
+    }
+}
+
 SUP_INLINE sup_wide dot3(const sup_wide a[3], const sup_wide b[3])
 {
     return sup_wide_fma(a[2], b[2], sup_wide_fma(a[1], b[1], a[0] * b[0]));
