@@ -6,6 +6,7 @@
  * Times are the minimum over many repetitions, and the median; ratios are of minima. */
 #include "base/simd.h"
 #include "methods/cor/cor.h"
+#include "methods/ddm/ddm.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
 #include "measure/reference.h"
@@ -53,15 +54,28 @@ static timing measure(work_fn *fn, void *work, double seconds)
 /* The methods, in the order of the tables. */
 typedef sup_result step_fn(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes);
 typedef struct row_method {
+    const char *name;
     const sup_method *method;
+    const char *parameter, *value; /* set for this row, or NULL */
     step_fn *step;
+    bool has_reference;
     sup_reference_kind reference;
 } row_method;
 
-enum { METHODS = 3, DUALQUAT = 1 };
-static const row_method methods[METHODS] = {{&sup_method_linear, sup_linear_step, SUP_REFERENCE_LINEAR},
-                                            {&sup_method_dualquat, sup_dualquat_step, SUP_REFERENCE_DUAL},
-                                            {&sup_method_cor, sup_cor_step, SUP_REFERENCE_CENTRES}};
+enum { METHODS = 5, DUALQUAT = 1 };
+static const row_method methods[METHODS] = {
+    {"linear", &sup_method_linear, NULL, NULL, sup_linear_step, true, SUP_REFERENCE_LINEAR},
+    {"dualquat", &sup_method_dualquat, NULL, NULL, sup_dualquat_step, true, SUP_REFERENCE_DUAL},
+    {"cor", &sup_method_cor, NULL, NULL, sup_cor_step, true, SUP_REFERENCE_CENTRES},
+    {"ddm", &sup_method_ddm, NULL, NULL, sup_ddm_step, false, SUP_REFERENCE_LINEAR},
+    {"ddm v4", &sup_method_ddm, "variant", "v4", sup_ddm_step, false, SUP_REFERENCE_LINEAR}};
+
+static void values_of(const row_method *row, double *values)
+{
+    sup_method_defaults(row->method, values);
+    if (row->parameter != NULL && sup_method_set(row->method, values, row->parameter, row->value, NULL) != SUP_OK)
+        exit(1);
+}
 
 typedef struct step_work {
     sup_step_input input;
@@ -107,8 +121,10 @@ static void bind_scene(scene *s)
 {
     size_t n = (size_t)s->rig->vertex_count;
     for (int i = 0; i < METHODS; i++) {
-        double begin = now_ms();
-        if (sup_bind(NULL, methods[i].method, s->rig, NULL, &s->models[i], NULL) != SUP_OK) exit(1);
+        double begin = now_ms(), values[16];
+        values_of(&methods[i], values);
+        if (sup_bind(NULL, methods[i].method, s->rig, &(sup_bind_def){.values = values}, &s->models[i], NULL) != SUP_OK)
+            exit(1);
         s->bind_ms[i] = now_ms() - begin;
     }
     s->positions = calloc(n, 12);
@@ -159,7 +175,7 @@ static timing time_step(scene *s, int method, bool normals, int32_t lanes, const
     sup_context context = sup_context_resolve(NULL);
     if (tasks != NULL) context.tasks = *tasks;
     const sup_model *model = s->models[method];
-    sup_method_defaults(methods[method].method, values);
+    values_of(&methods[method], values);
     sup_layout layout;
     if (sup_method_layout(methods[method].method, model, &context, &layout) != SUP_OK) abort();
     size_t size = layout.size;
@@ -191,7 +207,7 @@ static double bytes_moved(const sup_model *model, bool normals)
         const char *name;
         double size;
     } arrays[] = {{"positions", 4},    {"weights", 4}, {"joints", 2}, {"joint_first", 4},
-                  {"weight_first", 4}, {"vertex", 2},  {"centre", 4}};
+                  {"weight_first", 4}, {"vertex", 2},  {"centre", 4}, {"moments", 4}};
     double bytes = (normals ? 24.0 : 12.0) * sup_model_vertex_count(model);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         bytes +=
@@ -206,22 +222,25 @@ static void print_rows(scene *s, const char *name, double seconds)
     int32_t n = s->rig->vertex_count;
     printf("\n%s: %d vertices, %d joints\n", name, n, s->rig->joint_count);
     for (int i = 0; i < METHODS; i++)
-        printf("%s: bound in %.0f ms, %.1f bytes per vertex\n", methods[i].method->name, s->bind_ms[i],
+        printf("%s: bound in %.0f ms, %.1f bytes per vertex\n", methods[i].name, s->bind_ms[i],
                (double)sup_model_bytes(s->models[i]).size / n);
     printf("%-10s %-17s %-9s %9s %9s %9s %9s %10s  %s\n", "method", "output", "kernel", "min ms", "median", "ns/vert",
            "speed-up", "x dualquat", "bytes per vertex; floor from cache, from memory");
     for (int i = 0; i < METHODS; i++)
         for (int normals = 0; normals < 2; normals++) {
             const char *output = normals ? "positions+normals" : "positions";
-            timing reference = time_reference(s, i, normals, seconds);
-            printf("%-10s %-17s %-9s %9.3f %9.3f %9.2f %9s\n", methods[i].method->name, output, "double",
-                   reference.minimum, reference.median, reference.minimum * 1e6 / n, "1.0x");
+            timing reference = {0.0, 0.0};
+            if (methods[i].has_reference) {
+                reference = time_reference(s, i, normals, seconds);
+                printf("%-10s %-17s %-9s %9.3f %9.3f %9.2f %9s\n", methods[i].name, output, "double", reference.minimum,
+                       reference.median, reference.minimum * 1e6 / n, "1.0x");
+            }
             for (int32_t lanes = sup_simd_lanes() < 4 ? 1 : 4; lanes <= sup_simd_lanes(); lanes *= 2) {
                 timing dual = time_step(s, DUALQUAT, normals, lanes, NULL, seconds);
                 timing t = time_step(s, i, normals, lanes, NULL, seconds);
                 double bytes = bytes_moved(s->models[i], normals);
                 printf("%-10s %-17s %-9s %9.3f %9.3f %9.2f %8.1fx %10.2f  %.1f; %.3f ms (%.1fx), %.3f ms (%.1fx)\n",
-                       methods[i].method->name, output, widths[lanes], t.minimum, t.median, t.minimum * 1e6 / n,
+                       methods[i].name, output, widths[lanes], t.minimum, t.median, t.minimum * 1e6 / n,
                        reference.minimum / t.minimum, t.minimum / dual.minimum, bytes / n, bytes / from_cache * 1e3,
                        t.minimum * 1e-3 * from_cache / bytes, bytes / from_memory * 1e3,
                        t.minimum * 1e-3 * from_memory / bytes);
@@ -241,8 +260,8 @@ static void print_threads(scene *s, double seconds)
         for (int normals = 0; normals < 2; normals++) {
             timing one = time_step(s, i, normals, sup_simd_lanes(), NULL, seconds);
             timing two = time_step(s, i, normals, sup_simd_lanes(), &tasks, seconds);
-            printf("%-10s %-17s %9.3f %9.3f %8.2fx\n", methods[i].method->name,
-                   normals ? "positions+normals" : "positions", one.minimum, two.minimum, one.minimum / two.minimum);
+            printf("%-10s %-17s %9.3f %9.3f %8.2fx\n", methods[i].name, normals ? "positions+normals" : "positions",
+                   one.minimum, two.minimum, one.minimum / two.minimum);
         }
     sup_thread_pool_destroy(pool);
 }

@@ -2,15 +2,16 @@
 #include "base/base.h"
 #include "methods/anatomy/anatomy.h"
 #include "methods/cor/cor.h"
+#include "methods/ddm/ddm.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/implicit/implicit.h"
 #include "methods/linear/linear.h"
 #include "methods/position/position.h"
 #include "methods/projective/projective.h"
 
-static const sup_method *const methods[] = {&sup_method_projective, &sup_method_linear,   &sup_method_dualquat,
-                                            &sup_method_cor,        &sup_method_position, &sup_method_implicit,
-                                            &sup_method_anatomy};
+static const sup_method *const methods[] = {&sup_method_projective, &sup_method_linear, &sup_method_dualquat,
+                                            &sup_method_cor,        &sup_method_ddm,    &sup_method_position,
+                                            &sup_method_implicit,   &sup_method_anatomy};
 
 int32_t sup_method_count(void)
 {

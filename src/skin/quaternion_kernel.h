@@ -128,13 +128,4 @@ SUP_INLINE sup_wide rotation_of(const sup_wide q[4], sup_wide m[12])
     return s;
 }
 
-SUP_INLINE bool is_stretched(const cluster_view *view, const unsigned char *stretched)
-{
-    int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_CLUSTER;
-    unsigned char any = 0;
-    for (int32_t i = 0; i < count; i++)
-        any |= stretched[view->joints[i]];
-    return any != 0;
-}
-
 #endif

@@ -44,7 +44,7 @@ SUP_INLINE cluster_view view_cluster(const sup_skin_model *skin, int32_t cluster
 }
 
 /* The same cluster with all weight on the strongest influence of each lane; fills `weights` [SUP_SKIN_SHARED*16]. */
-static cluster_view view_rigid(const sup_skin_model *skin, int32_t cluster, cluster_view view, float *weights)
+static inline cluster_view view_rigid(const sup_skin_model *skin, int32_t cluster, cluster_view view, float *weights)
 {
     const unsigned char *strongest = skin->strongest + (int64_t)cluster * SUP_SKIN_CLUSTER;
     if (!view.shared) view.slots = 1; /* the strongest is the first */
@@ -53,6 +53,16 @@ static cluster_view view_rigid(const sup_skin_model *skin, int32_t cluster, clus
             weights[slot * SUP_SKIN_CLUSTER + lane] = strongest[lane] == slot ? 1.0f : 0.0f;
     view.weights = weights;
     return view;
+}
+
+/* Whether a joint of the cluster has scale or shear; stretched[joint_count]. */
+SUP_INLINE bool is_stretched(const cluster_view *view, const unsigned char *stretched)
+{
+    int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_CLUSTER;
+    unsigned char any = 0;
+    for (int32_t i = 0; i < count; i++)
+        any |= stretched[view->joints[i]];
+    return any != 0;
 }
 
 /* sum_k weight_k * palette[joint_k] for SUP_LANES lanes from `lane` on, 12 floats per joint. */

@@ -2,8 +2,8 @@
 #include "methods/skin_fixture.h"
 #include "test.h"
 
-enum { METHODS = 3 };
-static const char *const method_names[METHODS] = {"linear", "dualquat", "cor"};
+enum { METHODS = 4 };
+static const char *const method_names[METHODS] = {"linear", "dualquat", "cor", "ddm"};
 
 static sup_model *bind_sample(skin_fixture *f, const char *method)
 {
