@@ -8,8 +8,8 @@
 
 #include "skin/skin_kernel.h"
 
-/* Quaternions with a larger |dot| to the first one are pairwise less than 90 degrees apart on the 3-sphere, up to sign:
- * one choice of signs is then valid for every vertex, whichever joint is its strongest. Slightly above cos(45
+/* Quaternions with a larger |dot| to the first one are pairwise less than 90 degrees apart on the 3-sphere, up to
+ * sign: one choice of signs is then valid for every vertex, whichever joint is its strongest. Slightly above cos(45
  * degrees). */
 static const float same_side = 0.7072f;
 

@@ -7,7 +7,7 @@ static const sup_skin_kernels ddm_kernels = SUP_SKIN_KERNELS(sup_ddm_window);
 
 static const char *const variants[] = {"full", "v4", NULL};
 static const sup_param params[SUP_DDM_PARAM_COUNT] = {
-    {"radius", "sizes", SUP_PARAM_FLOAT, 0.0, 0.1, 0.02, NULL, false,
+    {"radius", "sizes", SUP_PARAM_FLOAT, 0.0, 0.1, 0.01, NULL, false,
      "How far the skin is smoothed; 0 is linear blending with rotations in place of matrices for directions."},
     {"variant", "", SUP_PARAM_CHOICE, SUP_DDM_FULL, SUP_DDM_V4, SUP_DDM_FULL, variants, false,
      "full: rotation fitted to the moved neighbourhood; v4: rotation blended with smoothed weights, a quarter of the "

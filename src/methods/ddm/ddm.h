@@ -1,16 +1,17 @@
 /* ddm.h (internal) - direct delta mush.
  *
- * Based on: [le2019ddm]. Delta mush smooths the skinned surface and adds the detail of the rest surface back. Direct delta
- * mush precomputes the smoothing: with homogeneous rest positions u_k, weights w_kj and the rows A_ik of a smoothing
- * matrix, Psi_ij = sum_k A_ik w_kj u_k u_k^T, and in a step
+ * Based on: [le2019ddm]. Delta mush smooths the skinned surface and adds the detail of the rest surface back. Direct
+ * delta mush precomputes the smoothing: with homogeneous rest positions u_k, weights w_kj and the rows A_ik of a
+ * smoothing matrix, Psi_ij = sum_k A_ik w_kj u_k u_k^T, and in a step
  *     sum_j M_j Psi_ij = [Q q; p^T 1],  R = polar(Q - q p^T),  v' = R (u - p) + q.
  *
- * Deviations: (1) Moments are stored about p, the smoothed rest position, where Q - q p^T is Q: floats do not cancel, and
- * the last column of Psi is the smoothed weight and a vector whose sum over j is zero. Lengths are divided by the size of
- * the character. (2) Each Psi_ij has SUP_DDM_THICKNESS times the mean square radius of its neighbourhood added on its
- * diagonal: a flat neighbourhood has no third direction, and a vertex without neighbours has none at all; there R becomes
- * that of the blended joints. (3) With scale and shear of joints, S = blend of the joints' stretches, R = polar(Q S^T) and
- * v' = R S (u - p) + q: exact where all joints have the same map, and where a vertex follows one joint. */
+ * Deviations: (1) Moments are stored about p, the smoothed rest position, where Q - q p^T is Q: floats do not cancel,
+ * and the last column of Psi is the smoothed weight and a vector whose sum over j is zero. Lengths are divided by the
+ * size of the character. (2) Each Psi_ij has SUP_DDM_THICKNESS times the mean square radius of its neighbourhood added
+ * on its diagonal: a flat neighbourhood has no third direction, and a vertex without neighbours has none at all; there
+ * R becomes that of the blended joints. (3) With scale and shear of joints, S = blend of the joints' stretches, R =
+ * polar(Q S^T) and v' = R S (u - p) + q: exact where all joints have the same map, and where a vertex follows one
+ * joint. */
 #ifndef SUP_METHODS_DDM_DDM_H
 #define SUP_METHODS_DDM_DDM_H
 
@@ -21,8 +22,8 @@ extern const sup_method sup_method_ddm;
 enum { SUP_DDM_RADIUS, SUP_DDM_VARIANT, SUP_DDM_PRIOR, SUP_DDM_PARAM_COUNT };
 enum { SUP_DDM_FULL, SUP_DDM_V4 };
 
-/* Names of arrays: the moments of a slot (9 channels: 00 11 22 01 02 12 of the second moments, then the first), and the
- * origin (3) and unit (1) of the lengths in the step. */
+/* Names of arrays: the moments of a slot (9 channels: 00 11 22 01 02 12 of the second moments, then the first), and
+ * the origin (3) and unit (1) of the lengths in the step. */
 #define SUP_DDM_MOMENTS "moments"
 #define SUP_DDM_FRAME "frame"
 enum { SUP_DDM_CHANNELS = 9 };

@@ -1,7 +1,7 @@
 /* moments.c - the precomputation of direct delta mush: moments of each joint's share of the surface, smoothed over it.
  *
- * For each joint the numbers w_kj (u_k, 1) (u_k, 1)^T of all vertices k are smoothed like a scalar field on the mesh, by
- * sweeps X_i <- (1 - STEP) X_i + STEP mean of the neighbours' X. Only vertices that a joint reaches are visited. */
+ * For each joint the numbers w_kj (u_k, 1) (u_k, 1)^T of all vertices k are smoothed like a scalar field on the mesh,
+ * by sweeps X_i <- (1 - STEP) X_i + STEP mean of the neighbours' X. Only vertices that a joint reaches are visited. */
 #include "geometry/adjacency.h"
 #include "methods/ddm/ddm.h"
 
@@ -234,7 +234,8 @@ static int32_t smoothed_count(const smoother *s, int32_t v)
     return sum > 0.5 ? count : -1;
 }
 
-/* Moments about p, with their thickness, without the part of the prior, which has no moments about p; returns the weight in the step. `sum`, `prior_sum`: of the kept weights. */
+/* Moments about p, with their thickness, without the part of the prior, which has no moments about p; returns the
+ * weight in the step. `sum`, `prior_sum`: of the kept weights. */
 static double local_moments(const smoother *s, const field *f, double sum, double prior_sum, sup_vec3d p,
                             double square_radius, double *out)
 {
@@ -277,7 +278,7 @@ static void fill_smoothed(const smoother *s, int32_t v, int32_t count)
         smooth->centres[3 * (int64_t)v + i] = (float)(smooth->origin[i] + smooth->unit * x[i]);
 }
 
-/* The vertex keeps its influences; its neighbourhood is a ball of the smallest radius. */
+/* The vertex keeps its influences; its neighbourhood is a sphere of the smallest radius. */
 static void fill_own(const smoother *s, int32_t v)
 {
     const sup_rig *rig = s->rig;
