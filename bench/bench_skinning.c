@@ -9,6 +9,7 @@
 #include "methods/ddm/ddm.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
+#include "methods/stbs/stbs.h"
 #include "measure/reference.h"
 #include "methods/skin_fixture.h"
 #include "supple/scenes.h"
@@ -62,13 +63,14 @@ typedef struct row_method {
     sup_reference_kind reference;
 } row_method;
 
-enum { METHODS = 5, DUALQUAT = 1 };
+enum { METHODS = 6, DUALQUAT = 1 };
 static const row_method methods[METHODS] = {
     {"linear", &sup_method_linear, NULL, NULL, sup_linear_step, true, SUP_REFERENCE_LINEAR},
     {"dualquat", &sup_method_dualquat, NULL, NULL, sup_dualquat_step, true, SUP_REFERENCE_DUAL},
     {"cor", &sup_method_cor, NULL, NULL, sup_cor_step, true, SUP_REFERENCE_CENTRES},
     {"ddm", &sup_method_ddm, NULL, NULL, sup_ddm_step, false, SUP_REFERENCE_LINEAR},
-    {"ddm v4", &sup_method_ddm, "variant", "v4", sup_ddm_step, false, SUP_REFERENCE_LINEAR}};
+    {"ddm v4", &sup_method_ddm, "variant", "v4", sup_ddm_step, false, SUP_REFERENCE_LINEAR},
+    {"stbs", &sup_method_stbs, NULL, NULL, sup_stbs_step, false, SUP_REFERENCE_LINEAR}};
 
 static void values_of(const row_method *row, double *values)
 {
@@ -206,8 +208,8 @@ static double bytes_moved(const sup_model *model, bool normals)
     static const struct {
         const char *name;
         double size;
-    } arrays[] = {{"positions", 4},    {"weights", 4}, {"joints", 2}, {"joint_first", 4},
-                  {"weight_first", 4}, {"vertex", 2},  {"centre", 4}, {"moments", 4}};
+    } arrays[] = {{"positions", 4}, {"weights", 4}, {"joints", 2},  {"joint_first", 4}, {"weight_first", 4},
+                  {"vertex", 2},    {"centre", 4},  {"moments", 4}, {"along", 4}};
     double bytes = (normals ? 24.0 : 12.0) * sup_model_vertex_count(model);
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         bytes +=

@@ -46,6 +46,7 @@ render elephant.png scene:elephant --size 400x400 --clip trunk_curl --frame 60
 render fist.png scene:hand --size 400x400 --clip fist --frame 40
 compare elbow.png scene:arm --methods linear,dualquat,cor --size 340x340 --clip bend --camera side
 compare twist.png scene:cylinder --methods linear,dualquat,cor --size 340x340 --clip twist --camera front
+compare stbs_twist.png scene:cylinder --methods linear,cor,stbs --size 300x340 --clip twist --camera front --wire
 compare ddm_rigid.png scene:arm --weights rigid --methods linear,ddm:radius=0.04,cor --size 340x340 --clip bend --frame 24 \
     --camera side
 

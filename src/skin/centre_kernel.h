@@ -42,7 +42,7 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
          cluster++) {
         cluster_view view = view_cluster(skin, cluster);
         if (work->rigid) view = view_rigid(skin, cluster, view, rigid);
-        bool stretched = is_stretched(&view, joints->stretched);
+        bool stretched = any_flag(&view, joints->stretched);
         bool common = view.shared && common_signs(&view, joints->rotation, 4, signs);
         for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
             sup_wide q[4], m[12], blended[12];

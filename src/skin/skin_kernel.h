@@ -55,14 +55,34 @@ static inline cluster_view view_rigid(const sup_skin_model *skin, int32_t cluste
     return view;
 }
 
-/* Whether a joint of the cluster has scale or shear; stretched[joint_count]. */
-SUP_INLINE bool is_stretched(const cluster_view *view, const unsigned char *stretched)
+/* Whether a joint of the cluster has its flag set; flags[joint_count]. */
+SUP_INLINE bool any_flag(const cluster_view *view, const unsigned char *flags)
 {
     int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_CLUSTER;
     unsigned char any = 0;
     for (int32_t i = 0; i < count; i++)
-        any |= stretched[view->joints[i]];
+        any |= flags[view->joints[i]];
     return any != 0;
+}
+
+/* The 12 numbers of the joints of one slot, in SUP_LANES lanes. */
+SUP_INLINE void load_joint(const cluster_view *view, const float *palette, int32_t slot, int32_t lane,
+                           sup_wide joint[12])
+{
+    if (view->shared) {
+        const float *from = palette + (size_t)view->joints[slot] * 12;
+        for (int32_t i = 0; i < 12; i++)
+            joint[i] = sup_wide_splat(from[i]);
+        return;
+    }
+    float columns[12][SUP_LANES];
+    for (int32_t k = 0; k < SUP_LANES; k++) {
+        const float *from = palette + (size_t)view->joints[slot * SUP_SKIN_CLUSTER + lane + k] * 12;
+        for (int32_t i = 0; i < 12; i++)
+            columns[i][k] = from[i];
+    }
+    for (int32_t i = 0; i < 12; i++)
+        joint[i] = sup_wide_load(columns[i]);
 }
 
 /* sum_k weight_k * palette[joint_k] for SUP_LANES lanes from `lane` on, 12 floats per joint. */

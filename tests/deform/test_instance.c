@@ -2,8 +2,8 @@
 #include "methods/skin_fixture.h"
 #include "test.h"
 
-enum { METHODS = 4 };
-static const char *const method_names[METHODS] = {"linear", "dualquat", "cor", "ddm"};
+enum { METHODS = 5 };
+static const char *const method_names[METHODS] = {"linear", "dualquat", "cor", "ddm", "stbs"};
 
 static sup_model *bind_sample(skin_fixture *f, const char *method)
 {

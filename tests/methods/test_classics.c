@@ -4,7 +4,7 @@
 #include "methods/posed_scene.h"
 #include "scene.h"
 
-static const char *const names[] = {"linear", "dualquat", "cor", "ddm"};
+static const char *const names[] = {"linear", "dualquat", "cor", "ddm", "stbs"};
 
 TEST(the_bind_pose_gives_the_bind_positions)
 {

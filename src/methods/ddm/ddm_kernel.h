@@ -31,25 +31,6 @@ SUP_INLINE void add_joint_moments(const sup_wide joint[12], sup_wide weight, con
     }
 }
 
-SUP_INLINE void load_joint(const cluster_view *view, const float *palette, int32_t slot, int32_t lane,
-                           sup_wide joint[12])
-{
-    if (view->shared) {
-        const float *from = palette + (size_t)view->joints[slot] * 12;
-        for (int32_t i = 0; i < 12; i++)
-            joint[i] = sup_wide_splat(from[i]);
-        return;
-    }
-    float columns[12][SUP_LANES];
-    for (int32_t k = 0; k < SUP_LANES; k++) {
-        const float *from = palette + (size_t)view->joints[slot * SUP_SKIN_CLUSTER + lane + k] * 12;
-        for (int32_t i = 0; i < 12; i++)
-            columns[i][k] = from[i];
-    }
-    for (int32_t i = 0; i < 12; i++)
-        joint[i] = sup_wide_load(columns[i]);
-}
-
 /* m <- m s^T for the linear part of s */
 SUP_INLINE void multiply_transposed(sup_wide m[9], const sup_wide s[12])
 {
@@ -169,7 +150,7 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
     for (int32_t cluster = skin->window_first[work->window]; cluster < skin->window_first[work->window + 1];
          cluster++) {
         cluster_view view = view_cluster(skin, cluster);
-        bool stretched = is_stretched(&view, joints->stretched);
+        bool stretched = any_flag(&view, joints->stretched);
         if (view.slots == 1)
             for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES)
                 follow_joint(work, &view, cluster, lane, outputs, stretched);
