@@ -7,26 +7,25 @@ static const sup_skin_kernels centre_kernels = SUP_SKIN_KERNELS(sup_centre_windo
 typedef struct joint_memory {
     float *motion, *rotation, *stretch;
     unsigned char *stretched;
-    size_t size; /* of all, bytes */
 } joint_memory;
 
-static size_t round_up(size_t bytes)
+static size_t joint_floats(const sup_skin_model *skin, size_t numbers)
 {
-    return (bytes + 63) / 64 * 64;
+    return ((size_t)skin->joint_count * numbers * sizeof(float) + 63) / 64 * 64;
 }
 
-static joint_memory joints_at(void *state, const sup_skin_model *skin)
+static size_t joint_bytes(const sup_skin_model *skin)
 {
-    size_t count = (size_t)skin->joint_count, matrix = round_up(count * 12 * sizeof(float));
-    size_t rotation = round_up(count * 4 * sizeof(float));
-    unsigned char *memory = state;
-    joint_memory at = {.size = 2 * matrix + rotation + round_up(count)};
-    if (memory == NULL) return at;
-    at.motion = (float *)(void *)memory;
-    at.stretch = (float *)(void *)(memory + matrix);
-    at.rotation = (float *)(void *)(memory + 2 * matrix);
-    at.stretched = memory + 2 * matrix + rotation;
-    return at;
+    return 2 * joint_floats(skin, 12) + joint_floats(skin, 4) + ((size_t)skin->joint_count + 63) / 64 * 64;
+}
+
+static joint_memory joints_at(unsigned char *memory, const sup_skin_model *skin)
+{
+    size_t matrix = joint_floats(skin, 12);
+    return (joint_memory){.motion = (float *)(void *)memory,
+                          .stretch = (float *)(void *)(memory + matrix),
+                          .rotation = (float *)(void *)(memory + 2 * matrix),
+                          .stretched = memory + 2 * matrix + joint_floats(skin, 4)};
 }
 
 sup_result sup_centre_check(const sup_model *model, sup_error *error)
@@ -40,7 +39,7 @@ sup_result sup_centre_check(const sup_model *model, sup_error *error)
 sup_result sup_centre_layout(const sup_model *model, const sup_context *context, sup_layout *layout)
 {
     sup_skin_model skin = sup_skin_open(model);
-    sup_layout_add(layout, 1, sup_skin_state_size(&skin, context, joints_at(NULL, &skin).size));
+    sup_layout_add(layout, 1, sup_skin_state_size(&skin, context, joint_bytes(&skin)));
     return SUP_OK;
 }
 
@@ -74,6 +73,6 @@ sup_result sup_centre_step(const sup_step_input *input, void *state, const sup_s
     sup_centre_joints joints = {at.motion, at.rotation, at.stretch, at.stretched,
                                 sup_model_array(input->model, SUP_CENTRE_ARRAY, SUP_ARRAY_FLOAT, -1)};
     sup_skin_window work = {.skin = &skin, .joints = &joints, .rigid = rigid, .out = *out};
-    sup_skin_run(input, &work, &centre_kernels, lanes, (unsigned char *)state + at.size);
+    sup_skin_run(input, &work, &centre_kernels, lanes, (unsigned char *)state + joint_bytes(&skin));
     return SUP_OK;
 }

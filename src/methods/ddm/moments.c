@@ -225,7 +225,7 @@ static bool sort_by_vertex(smoother *s)
 /* Smoothed entries of a render vertex, -1 where it keeps its own influences: props, and where weights were dropped. */
 static int32_t smoothed_count(const smoother *s, int32_t v)
 {
-    int32_t skin = s->rig->skin_vertex_count > 0 ? s->rig->vertex_to_skin[v] : -1;
+    int32_t skin = s->entry_first != NULL ? s->rig->vertex_to_skin[v] : -1; /* NULL: no skin */
     if (skin < 0) return -1;
     double sum = 0.0;
     int32_t count = s->entry_first[skin + 1] - s->entry_first[skin];

@@ -151,27 +151,32 @@ static sup_result stbs_check(const sup_model *model, sup_error *error)
 typedef struct pose_memory {
     float *motion, *sine, *versine, *spread; /* [joint_count*12] */
     unsigned char *active;                   /* [joint_count] */
-    size_t size;                             /* of all, bytes */
 } pose_memory;
 
-static pose_memory memory_at(void *state, const sup_skin_model *skin)
+static size_t matrix_bytes(const sup_skin_model *skin)
 {
-    size_t matrix = ((size_t)skin->joint_count * 12 * sizeof(float) + 63) / 64 * 64;
-    pose_memory at = {.size = 4 * matrix + ((size_t)skin->joint_count + 63) / 64 * 64};
-    unsigned char *memory = state;
-    if (memory == NULL) return at;
-    at.motion = (float *)(void *)memory;
-    at.sine = (float *)(void *)(memory + matrix);
-    at.versine = (float *)(void *)(memory + 2 * matrix);
-    at.spread = (float *)(void *)(memory + 3 * matrix);
-    at.active = memory + 4 * matrix;
-    return at;
+    return ((size_t)skin->joint_count * 12 * sizeof(float) + 63) / 64 * 64;
+}
+
+static size_t joint_bytes(const sup_skin_model *skin)
+{
+    return 4 * matrix_bytes(skin) + ((size_t)skin->joint_count + 63) / 64 * 64;
+}
+
+static pose_memory memory_at(unsigned char *memory, const sup_skin_model *skin)
+{
+    size_t matrix = matrix_bytes(skin);
+    return (pose_memory){.motion = (float *)(void *)memory,
+                         .sine = (float *)(void *)(memory + matrix),
+                         .versine = (float *)(void *)(memory + 2 * matrix),
+                         .spread = (float *)(void *)(memory + 3 * matrix),
+                         .active = memory + 4 * matrix};
 }
 
 static sup_result stbs_layout(const sup_model *model, const sup_context *context, sup_layout *layout)
 {
     sup_skin_model skin = sup_skin_open(model);
-    sup_layout_add(layout, 1, sup_skin_state_size(&skin, context, memory_at(NULL, &skin).size));
+    sup_layout_add(layout, 1, sup_skin_state_size(&skin, context, joint_bytes(&skin)));
     return SUP_OK;
 }
 
@@ -300,7 +305,7 @@ sup_result sup_stbs_step(const sup_step_input *input, void *state, const sup_ski
                               at.spread, at.active, sup_model_array(input->model, SUP_STBS_ALONG, SUP_ARRAY_FLOAT, -1)};
     sup_skin_window work = {
         .skin = &skin, .joints = &joints, .rigid = input->values[SUP_STBS_RIGID] != 0.0, .out = *out};
-    sup_skin_run(input, &work, &stbs_kernels, lanes, (unsigned char *)state + at.size);
+    sup_skin_run(input, &work, &stbs_kernels, lanes, (unsigned char *)state + joint_bytes(&skin));
     return SUP_OK;
 }
 
