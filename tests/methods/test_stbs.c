@@ -220,3 +220,55 @@ TEST(half_turns_do_not_jump)
         free(before);
     }
 }
+
+/* The tube cut in three, its middle part bound to one joint: a twist along that joint's bone turns the part as a
+ * whole. */
+TEST(rigid_components_stay_rigid)
+{
+    posed_scene s = posed_scene_open("cylinder", 0.5, SUP_WEIGHTS_AUTO);
+    const sup_character *from = s.character;
+    sup_character cut = *from;
+    sup_primitive part = from->primitives[0];
+    int32_t *triangles = malloc((size_t)from->triangle_count * 12), bone = 0;
+    int32_t count = from->influence_first[from->vertex_count];
+    int32_t *bones = malloc((size_t)count * sizeof *bones);
+    while (from->bones[bone].node != posed_scene_node(&s, "lower"))
+        bone++;
+    cut.primitives = &part;
+    cut.triangles = triangles;
+    cut.influence_bone = bones;
+    cut.triangle_count = 0;
+    for (int32_t t = 0; t < from->triangle_count; t++) {
+        int32_t inside = 0;
+        for (int32_t k = 0; k < 3; k++)
+            inside += fabsf(s.rig->positions[3 * from->triangles[3 * t + k] + 1] - 0.5f) < 0.08f;
+        if (inside % 3 == 0) memcpy(triangles + 3 * cut.triangle_count++, from->triangles + 3 * t, 12);
+    }
+    part.triangle_count = cut.triangle_count;
+    for (int32_t v = 0; v < from->vertex_count; v++)
+        for (int32_t i = from->influence_first[v]; i < from->influence_first[v + 1]; i++)
+            bones[i] = fabsf(s.rig->positions[3 * v + 1] - 0.5f) < 0.08f ? bone : from->influence_bone[i];
+    posed_scene_turn(&s, "upper", sup_v3(0, 1, 0), 100.0);
+    posed_scene three = {&cut, NULL, s.pose};
+    sup_error error;
+    CHECK_OK(sup_rig_create(NULL, &cut, NULL, &three.rig, &error), error);
+    const int32_t *rigid = sup_rig_rigid_joints(three.rig);
+    float *skin = posed_scene_skin(&three, "stbs", NULL, NULL);
+    int32_t edges = 0;
+    for (int32_t t = 0; t < 3 * three.rig->skin_triangle_count; t++) {
+        int32_t first = three.rig->skin_triangles[t], second = three.rig->skin_triangles[t / 3 * 3 + (t + 1) % 3];
+        int32_t a = three.rig->skin_to_vertex[first], b = three.rig->skin_to_vertex[second];
+        if (rigid[first] < 0) continue;
+        const float *at = three.rig->positions;
+        double rest = sup_v3_distance(sup_v3_load(at + 3 * a), sup_v3_load(at + 3 * b));
+        CHECK_NEAR(sup_v3_distance(sup_v3_load(skin + 3 * a), sup_v3_load(skin + 3 * b)), rest, 1e-5);
+        edges++;
+    }
+    CHECK(edges > 100);
+    CHECK_NEAR(turned(&three, skin, 0.5), 50.0, 4.0);
+    free(skin);
+    sup_rig_destroy(three.rig);
+    free(triangles);
+    free(bones);
+    posed_scene_close(&s);
+}

@@ -45,6 +45,8 @@ typedef struct bone_places {
     const sup_rig *rig;
     const int32_t *child;
     const float *axis;
+    const int32_t *rigid;    /* sup_rig_rigid_joints, or NULL */
+    const sup_vec3d *middle; /* [component_count] mean positions */
 } bone_places;
 
 static sup_vec3d head_of(const sup_rig *rig, int32_t joint)
@@ -59,6 +61,9 @@ static void fill_along(const void *data, int32_t vertex, int32_t joint, float *e
     if (!(sup_v3_dot(axis, axis) > 0.0)) return;
     double length = sup_v3_distance(head_of(bones->rig, bones->child[joint]), head);
     sup_vec3d u = sup_v3_load(bones->rig->positions + 3 * (int64_t)vertex);
+    int32_t skin = bones->rigid != NULL ? bones->rig->vertex_to_skin[vertex] : -1;
+    /* All of a rigid component turns and moves as its middle does. */
+    if (skin >= 0 && bones->rigid[skin] >= 0) u = bones->middle[bones->rig->skin_component[skin]];
     *e = (float)sup_stbs_along(sup_v3_dot(sup_v3_sub(u, head), axis) / length);
 }
 
@@ -98,24 +103,44 @@ static void find_bones(const sup_rig *rig, const bool *moves, int32_t *parent, i
     }
 }
 
+/* Mean position of each component of the skin. */
+static sup_vec3d *find_middles(const sup_rig *rig, sup_arena *arena)
+{
+    size_t count = (size_t)rig->component_count;
+    sup_vec3d *middle = sup_arena_alloc(arena, count, sizeof *middle);
+    double *vertices = sup_arena_alloc(arena, count, sizeof *vertices);
+    if (middle == NULL || vertices == NULL) return NULL;
+    for (int32_t v = 0; v < rig->skin_vertex_count; v++) {
+        int32_t component = rig->skin_component[v];
+        if (component < 0) continue;
+        middle[component] = sup_v3_add(middle[component], sup_v3_load(rig->skin_positions + 3 * (int64_t)v));
+        vertices[component] += 1.0;
+    }
+    for (size_t c = 0; c < count; c++)
+        middle[c] = sup_v3_scale(middle[c], 1.0 / fmax(vertices[c], 1.0));
+    return middle;
+}
+
 static sup_result stbs_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
 {
     const sup_rig *rig = input->rig;
-    const sup_allocator *allocator = &input->context->allocator;
+    sup_arena arena = sup_arena_create(&input->context->allocator);
     int32_t *parent = sup_model_add(builder, SUP_STBS_PARENT, SUP_ARRAY_INT32, rig->joint_count);
     int32_t *child = sup_model_add(builder, SUP_STBS_CHILD, SUP_ARRAY_INT32, rig->joint_count);
     float *axis = sup_model_add(builder, SUP_STBS_AXIS, SUP_ARRAY_FLOAT, 3 * (int64_t)rig->joint_count);
-    bool *moves = sup_alloc_zero(allocator, (size_t)rig->joint_count);
+    bool *moves = sup_arena_alloc(&arena, (size_t)rig->joint_count, sizeof *moves);
+    const sup_vec3d *middle = find_middles(rig, &arena);
     sup_result result = SUP_OK;
-    if (parent == NULL || child == NULL || axis == NULL || moves == NULL) result = sup_fail_memory(error, "the bones");
+    if (parent == NULL || child == NULL || axis == NULL || moves == NULL || middle == NULL)
+        result = sup_fail_memory(error, "the bones");
     if (result == SUP_OK) {
         mark_movers(rig, moves);
         find_bones(rig, moves, parent, child, axis);
-        bone_places bones = {rig, child, axis};
+        bone_places bones = {rig, child, axis, rig->skin_vertex_count > 0 ? sup_rig_rigid_joints(rig) : NULL, middle};
         sup_skin_values values = {SUP_STBS_ALONG, 1, true, fill_along, &bones};
         result = sup_skin_bind_values(input, &values, 1, builder, error);
     }
-    sup_free(allocator, moves, (size_t)rig->joint_count);
+    sup_arena_destroy(&arena);
     return result;
 }
 
