@@ -240,10 +240,13 @@ static void print_rows(scene *s, const char *name, double seconds)
             for (int32_t lanes = sup_simd_lanes() < 4 ? 1 : 4; lanes <= sup_simd_lanes(); lanes *= 2) {
                 timing dual = time_step(s, DUALQUAT, normals, lanes, NULL, seconds);
                 timing t = time_step(s, i, normals, lanes, NULL, seconds);
+                char speed_up[16] = "-";
+                if (methods[i].has_reference)
+                    snprintf(speed_up, sizeof speed_up, "%.1fx", reference.minimum / t.minimum);
                 double bytes = bytes_moved(s->models[i], normals);
-                printf("%-10s %-17s %-9s %9.3f %9.3f %9.2f %8.1fx %10.2f  %.1f; %.3f ms (%.1fx), %.3f ms (%.1fx)\n",
-                       methods[i].name, output, widths[lanes], t.minimum, t.median, t.minimum * 1e6 / n,
-                       reference.minimum / t.minimum, t.minimum / dual.minimum, bytes / n, bytes / from_cache * 1e3,
+                printf("%-10s %-17s %-9s %9.3f %9.3f %9.2f %9s %10.2f  %.1f; %.3f ms (%.1fx), %.3f ms (%.1fx)\n",
+                       methods[i].name, output, widths[lanes], t.minimum, t.median, t.minimum * 1e6 / n, speed_up,
+                       t.minimum / dual.minimum, bytes / n, bytes / from_cache * 1e3,
                        t.minimum * 1e-3 * from_cache / bytes, bytes / from_memory * 1e3,
                        t.minimum * 1e-3 * from_memory / bytes);
             }
