@@ -1,7 +1,7 @@
 # The libraries: supple_core (no stdio, no dependency) and supple_io (files), each static, and one shared libsupple
 # that holds both. Folders are listed in the order of the pipeline; a folder may use only those before it.
 set(SUPPLE_CORE_FOLDERS base math linalg geometry character rig bind pose deform upsample volume anatomy skin limits tissue solver contact untangle
-  methods/linear methods/dualquat methods/projective methods/anatomy methods/position
+  methods/linear methods/dualquat methods/cor methods/ddm methods/stbs methods/projective methods/anatomy methods/position
   methods/implicit methods scenes measure)
 set(SUPPLE_IO_FOLDERS load output)
 

@@ -44,8 +44,11 @@ render bar.png scene:arm --size 420x420 --clip twist --frame 6 --camera 80,10 --
     --collider capsule:-0.2,0.3,0.065:0.2,0.3,0.065:0.03
 render elephant.png scene:elephant --size 400x400 --clip trunk_curl --frame 60
 render fist.png scene:hand --size 400x400 --clip fist --frame 40
-compare elbow.png scene:arm --methods linear,dualquat --size 340x340 --clip bend --camera side
-compare twist.png scene:cylinder --methods linear,dualquat --size 340x340 --clip twist --camera front
+compare elbow.png scene:arm --methods linear,dualquat,cor --size 340x340 --clip bend --camera side
+compare twist.png scene:cylinder --methods linear,dualquat,cor --size 340x340 --clip twist --camera front
+compare stbs_twist.png scene:cylinder --methods linear,cor,stbs --size 300x340 --clip twist --camera front --wire
+compare ddm_rigid.png scene:arm --weights rigid --methods linear,ddm:radius=0.04,cor --size 340x340 --clip bend --frame 24 \
+    --camera side
 
 # The figures of [komaritzan2018], then of [komaritzan2022].
 both="linear,dualquat,projective"

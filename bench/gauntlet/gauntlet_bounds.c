@@ -103,6 +103,14 @@ static void judge_implicit(const gauntlet_motion *m, const gauntlet_result *r, c
     if (m->cut_spacing > 0) at_most(v, "after a cut", r->cut_error_p99, 2e-3, LENGTH); /* the same pose, another way */
 }
 
+/* Methods that blend joints and keep volume: they have no contact, so crossings and flips are not bounded. */
+static void judge_blend(const gauntlet_motion *m, const gauntlet_result *r, const gauntlet_result *linear,
+                        gauntlet_verdict *v)
+{
+    if (strcmp(m->name, "stretch") != 0) volume_at_least(v, "volume", r->volume_min, linear->volume_min - 0.01);
+    at_most(v, "rigid components", r->rigid_stretch, 0.01, LENGTH);
+}
+
 void gauntlet_judge(const char *method, const gauntlet_character *c, const gauntlet_motion *m, const gauntlet_result *r,
                     const gauntlet_result *linear, const gauntlet_result *dual, gauntlet_verdict *v)
 {
@@ -110,6 +118,7 @@ void gauntlet_judge(const char *method, const gauntlet_character *c, const gaunt
     if (strcmp(method, "projective") == 0) judge_projective(c, m, r, linear, v);
     if (strcmp(method, "position") == 0) judge_position(m, r, linear, v);
     if (strcmp(method, "implicit") == 0) judge_implicit(m, r, dual, v);
+    if (strcmp(method, "cor") == 0 || strcmp(method, "stbs") == 0) judge_blend(m, r, linear, v);
 }
 
 void gauntlet_judge_rates(const gauntlet_result *r, int32_t count, gauntlet_verdict *v)

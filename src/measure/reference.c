@@ -1,5 +1,6 @@
-/* reference.c - linear and dual quaternion skinning in double precision, one vertex at a time, as in the equations of
- * the survey [aburumman2016survey]: reference for tests and benchmarks. */
+/* reference.c - linear and dual quaternion skinning, and skinning about centres of rotation, in double precision, one
+ * vertex at a time, as in the equations of [aburumman2016survey] and [le2016cor]: reference for tests and benchmarks.
+ * */
 #include "measure/reference.h"
 
 #include "base/base.h"
@@ -47,25 +48,55 @@ static double dot(sup_quatd a, sup_quatd b)
     return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 
-/* Eq. 2 of the survey as a matrix, with the quaternions in the hemisphere of the first influence. */
-static sup_affine blend_dual(const sup_rig *rig, const reference_joint *joints, int32_t v)
+/* Normalised blend of the joints' quaternions in the hemisphere of the first influence; the blend of their dual parts
+ * divided by the same length. */
+static void blend_quaternions(const sup_rig *rig, const reference_joint *joints, int32_t v, sup_quatd *real,
+                              sup_quatd *dual)
 {
-    sup_quatd real = {0}, dual = {0};
+    sup_quatd r = {0}, d = {0};
     sup_quatd pivot = joints[rig->influence_joint[rig->influence_first[v]]].real;
     for (int32_t i = rig->influence_first[v]; i < rig->influence_first[v + 1]; i++) {
         const reference_joint *joint = &joints[rig->influence_joint[i]];
         double w = (double)rig->influence_weight[i] * (dot(pivot, joint->real) < 0.0 ? -1.0 : 1.0);
-        real = (sup_quatd){real.x + w * joint->real.x, real.y + w * joint->real.y, real.z + w * joint->real.z,
-                           real.w + w * joint->real.w};
-        dual = (sup_quatd){dual.x + w * joint->dual.x, dual.y + w * joint->dual.y, dual.z + w * joint->dual.z,
-                           dual.w + w * joint->dual.w};
+        r = (sup_quatd){r.x + w * joint->real.x, r.y + w * joint->real.y, r.z + w * joint->real.z,
+                        r.w + w * joint->real.w};
+        d = (sup_quatd){d.x + w * joint->dual.x, d.y + w * joint->dual.y, d.z + w * joint->dual.z,
+                        d.w + w * joint->dual.w};
     }
-    double length = sqrt(dot(real, real));
-    real = (sup_quatd){real.x / length, real.y / length, real.z / length, real.w / length};
-    dual = (sup_quatd){dual.x / length, dual.y / length, dual.z / length, dual.w / length};
+    double length = sqrt(dot(r, r));
+    *real = (sup_quatd){r.x / length, r.y / length, r.z / length, r.w / length};
+    *dual = (sup_quatd){d.x / length, d.y / length, d.z / length, d.w / length};
+}
+
+/* Eq. 2 of the survey as a matrix. */
+static sup_affine blend_dual(const sup_rig *rig, const reference_joint *joints, int32_t v)
+{
+    sup_quatd real, dual;
+    blend_quaternions(rig, joints, v, &real, &dual);
     sup_quatd t = sup_quatd_multiply(dual, sup_quatd_conjugate(real)); /* half the translation */
     sup_affine rigid = sup_affine_from_trs(sup_v3(2.0 * t.x, 2.0 * t.y, 2.0 * t.z), real, sup_v3(1, 1, 1));
     return sup_affine_multiply(rigid, blend_linear(rig, joints, v, true));
+}
+
+/* Blended rotation and stretch about the centre p, which moves with the blended matrices. */
+static sup_affine blend_about_centre(const sup_rig *rig, const reference_joint *joints, int32_t v, sup_vec3d p)
+{
+    sup_quatd real, dual;
+    blend_quaternions(rig, joints, v, &real, &dual);
+    sup_affine rotation = sup_affine_from_trs(sup_v3(0, 0, 0), real, sup_v3(1, 1, 1));
+    sup_affine linear = sup_affine_multiply(rotation, blend_linear(rig, joints, v, true));
+    sup_vec3d moved = sup_affine_point(blend_linear(rig, joints, v, false), p);
+    sup_vec3d t = sup_v3_sub(moved, sup_affine_vector(linear, p));
+    linear.m[3] = t.x, linear.m[7] = t.y, linear.m[11] = t.z;
+    return linear;
+}
+
+static sup_affine blend(const sup_rig *rig, const reference_joint *joints, int32_t v, sup_reference_kind kind,
+                        const float *centres)
+{
+    if (kind == SUP_REFERENCE_DUAL) return blend_dual(rig, joints, v);
+    if (kind == SUP_REFERENCE_CENTRES) return blend_about_centre(rig, joints, v, sup_v3_load(centres + 3 * (size_t)v));
+    return blend_linear(rig, joints, v, false);
 }
 
 /* Inverse transpose up to scale: the cofactor matrix with the sign of the determinant. */
@@ -101,16 +132,16 @@ static sup_vec3d morphed(const sup_rig *rig, const sup_pose *pose, int32_t v, bo
     return base;
 }
 
-sup_result sup_reference_skin_all(const sup_context *context, const sup_rig *rig, const sup_pose *pose, bool dual,
-                                  const sup_reference_out *out)
+sup_result sup_reference_skin_all(const sup_context *context, const sup_rig *rig, const sup_pose *pose,
+                                  sup_reference_kind kind, const float *centres, const sup_reference_out *out)
 {
     sup_context resolved = sup_context_resolve(context);
     size_t size = sup_size_multiply((size_t)rig->joint_count, sizeof(reference_joint));
     reference_joint *joints = sup_alloc_zero(&resolved.allocator, size);
     if (joints == NULL) return SUP_ERROR_MEMORY;
-    pose_joints(rig, pose, dual, joints);
+    pose_joints(rig, pose, kind != SUP_REFERENCE_LINEAR, joints);
     for (int32_t v = 0; v < rig->vertex_count; v++) {
-        sup_affine a = dual ? blend_dual(rig, joints, v) : blend_linear(rig, joints, v, false);
+        sup_affine a = blend(rig, joints, v, kind, centres);
         if (out->matrices != NULL) out->matrices[v] = a;
         if (out->positions != NULL) {
             sup_vec3d p = sup_affine_point(a, morphed(rig, pose, v, false));
@@ -136,5 +167,6 @@ sup_result sup_reference_skin(const sup_context *context, const sup_rig *rig, co
                               double *positions, double *normals)
 {
     if (rig == NULL || pose == NULL || pose->node_count != rig->character->node_count) return SUP_ERROR_ARGUMENT;
-    return sup_reference_skin_all(context, rig, pose, dual, &(sup_reference_out){positions, normals, NULL, NULL});
+    return sup_reference_skin_all(context, rig, pose, dual ? SUP_REFERENCE_DUAL : SUP_REFERENCE_LINEAR, NULL,
+                                  &(sup_reference_out){positions, normals, NULL, NULL});
 }

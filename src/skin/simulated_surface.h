@@ -1,4 +1,5 @@
-/* simulated_surface.h (internal) - the simulated skin: the primitives of a rig with role `skin`, decimated to a target.
+/* simulated_surface.h (internal) - the simulated skin: the primitives of a rig with role `skin`, decimated to a
+ * target.
  *
  * Vertices of followers and props are not part of the surface. */
 #ifndef SUP_SKIN_SIMULATED_SURFACE_H
@@ -13,7 +14,8 @@ typedef struct sup_simulated_surface {
     float *fine_positions;   /* [fine_count*3] */
     int32_t *fine_triangles; /* [fine_triangle_count*3] */
     int32_t *fine_source;    /* [fine_count] vertex of the rig's welded skin */
-    /* Intermediate resolution for geodesic distances: a subset of the fine vertices, or all of them in small meshes. */
+    /* Intermediate resolution for geodesic distances: a subset of the fine vertices, or all of them in small meshes.
+     * */
     int32_t middle_count, middle_triangle_count;
     float *middle_positions;   /* [middle_count*3] */
     int32_t *middle_triangles; /* [middle_triangle_count*3] */

@@ -3,6 +3,9 @@
 
 #include <float.h>
 
+/* A stretch that differs less from the identity is rounding noise of a rigid joint. */
+static const double rigid_tolerance = 2e-6;
+
 static const void *array_of(const sup_model *model, const char *name, sup_array_type type, int64_t count)
 {
     return sup_model_array(model, name, type, count);
@@ -53,6 +56,23 @@ sup_affine sup_skin_joint(const sup_skin_model *skin, const sup_pose *pose, int3
     memcpy(inverse_bind.m, skin->joint_inverse_bind + 12 * (int64_t)joint, sizeof inverse_bind.m);
     return sup_affine_multiply(sup_affine_from_float(pose->world[skin->joint_node[joint]]),
                                sup_affine_from_float(inverse_bind));
+}
+
+bool sup_skin_split_joint(sup_affine joint, sup_vec3d c, sup_quatd *rotation, float stretch[12])
+{
+    double s[9], deviation = 0.0;
+    sup_affine_polar(joint, rotation, s);
+    sup_vec3d stretched = sup_v3(s[0] * c.x + s[1] * c.y + s[2] * c.z, s[3] * c.x + s[4] * c.y + s[5] * c.z,
+                                 s[6] * c.x + s[7] * c.y + s[8] * c.z);
+    const double move[3] = {c.x - stretched.x, c.y - stretched.y, c.z - stretched.z};
+    for (int32_t r = 0; r < 3; r++) {
+        for (int32_t k = 0; k < 3; k++) {
+            stretch[4 * r + k] = (float)s[3 * r + k];
+            deviation = fmax(deviation, fabs(s[3 * r + k] - (r == k ? 1.0 : 0.0)));
+        }
+        stretch[4 * r + 3] = (float)move[r];
+    }
+    return deviation > rigid_tolerance;
 }
 
 sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest, double reach)

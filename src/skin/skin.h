@@ -1,10 +1,10 @@
-/* skin.h (internal) - shared by the linear and dualquat methods: the vertices of a rig in a layout for SIMD lanes.
+/* skin.h (internal) - shared by the methods that blend joints: the vertices of a rig in a layout for SIMD lanes.
  *
- * The render vertices are split into windows of SUP_SKIN_WINDOW, the units of parallel work: each window writes its own
- * range of the output. Inside a window vertices are sorted into clusters of SUP_SKIN_CLUSTER that share a few joints.
- * The matrix of a joint is then loaded once for 16 vertices and multiplied with 16 weights at a time, instead of being
- * gathered per vertex; where the vertices of a cluster have too few joints in common, the cluster has a list of joints
- * per lane. All arrays are read sequentially. Unused lanes of a cluster repeat its last vertex. */
+ * The render vertices are split into windows of SUP_SKIN_WINDOW, the units of parallel work: each window writes its
+ * own range of the output. Inside a window vertices are sorted into clusters of SUP_SKIN_CLUSTER that share a few
+ * joints. The matrix of a joint is then loaded once for 16 vertices and multiplied with 16 weights at a time, instead
+ * of being gathered per vertex; where the vertices of a cluster have too few joints in common, the cluster has a list
+ * of joints per lane. All arrays are read sequentially. Unused lanes of a cluster repeat its last vertex. */
 #ifndef SUP_SKIN_SKIN_H
 #define SUP_SKIN_SKIN_H
 
@@ -16,7 +16,8 @@ enum {
     SUP_SKIN_CLUSTER = 16,  /* vertices per cluster */
     SUP_SKIN_WINDOW = 4096, /* vertices per window */
     SUP_SKIN_SHARED = 16,   /* maximum number of joints in a cluster with shared joints */
-    SUP_SKIN_CHANNEL = 3 * SUP_SKIN_CLUSTER
+    SUP_SKIN_CHANNEL = 3 * SUP_SKIN_CLUSTER,
+    SUP_SKIN_MOST_CHANNELS = 16 /* of sup_skin_values */
 };
 /* Larger numbers are rejected: their products would exceed the range of float. */
 #define SUP_SKIN_LIMIT 1e18f
@@ -52,13 +53,33 @@ typedef struct sup_skin_model {
     sup_skin_morphs morphs;
 } sup_skin_model;
 
-/* Bind, check and view of a model, for both methods. */
+/* Numbers that a method adds to the lanes of a model: an array `name` of `channels` floats per lane, or per slot and
+ * lane, channel by channel: [cluster][channel][16], or [cluster][slot][channel][16]. `fill` writes the channels of one
+ * render vertex; `joint` is the joint of the slot, -1 without slots. Slots of joints that do not influence a vertex
+ * are zero. */
+typedef struct sup_skin_values {
+    const char *name;
+    int32_t channels;
+    bool per_slot;
+    void (*fill)(const void *data, int32_t vertex, int32_t joint, float *channels);
+    const void *data;
+} sup_skin_values;
+
+/* Bind, check and view of a model. `values` [value_count] are the arrays of the method. */
+sup_result sup_skin_bind_values(const sup_bind_input *input, const sup_skin_values *values, int32_t value_count,
+                                sup_model_builder *builder, sup_error *error);
 sup_result sup_skin_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
 sup_result sup_skin_check(const sup_model *model, sup_error *error);
+/* The same for one array of sup_skin_values, of a model that passed sup_skin_check: all numbers are within +-limit. */
+sup_result sup_skin_check_values(const sup_model *model, const char *name, int32_t channels, bool per_slot, float limit,
+                                 sup_error *error);
 sup_skin_model sup_skin_open(const sup_model *model); /* the model must have passed sup_skin_check */
 
 /* world(joint) * inverse bind. */
 sup_affine sup_skin_joint(const sup_skin_model *skin, const sup_pose *pose, int32_t joint);
+/* The joint as D S: S [3x4] stretches about the point c, D is the rigid motion with `rotation` and D c = joint c.
+ * Returns whether S is more than rounding noise. */
+bool sup_skin_split_joint(sup_affine joint, sup_vec3d c, sup_quatd *rotation, float stretch[12]);
 /* SUP_ERROR_DATA when `largest`, the largest entry of the joint matrices, or its product with a vertex or with a
  * coordinate of size `reach`, exceeds the range of float arithmetic. */
 sup_result sup_skin_range(const sup_skin_model *skin, const sup_pose *pose, double largest, double reach);
@@ -110,7 +131,7 @@ void sup_skin_run(const sup_step_input *input, const sup_skin_window *common, co
                   int32_t lanes, void *scratch);
 sup_result sup_skin_reset(const sup_step_input *input, void *state); /* does nothing: these methods have no history */
 
-/* Parameters of both methods. */
+/* Parameters of methods without others. */
 enum { SUP_SKIN_RIGID, SUP_SKIN_PARAM_COUNT };
 extern const sup_param sup_skin_params[SUP_SKIN_PARAM_COUNT];
 

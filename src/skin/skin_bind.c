@@ -3,6 +3,8 @@
 #include "math/affine.h"
 #include "skin/skin_bind.h"
 
+#include <float.h>
+
 static sup_result bad_rig(sup_error *error, int32_t vertex, const char *what)
 {
     return sup_fail(error, SUP_ERROR_DATA, "skin.rig", "", "Vertex %d of the rig %s.", vertex, what);
@@ -396,6 +398,57 @@ static sup_result add_clusters(const sup_skin_builder *b, sup_model_builder *bui
     return ok ? SUP_OK : sup_fail_memory(error, "the clusters of the skin");
 }
 
+/* Channels of a vertex in one lane, at `to`; false when one is not finite. */
+static bool store_channels(const sup_skin_values *values, int32_t v, int32_t joint, float *to)
+{
+    float channels[SUP_SKIN_MOST_CHANNELS] = {0};
+    values->fill(values->data, v, joint, channels);
+    for (int32_t c = 0; c < values->channels; c++) {
+        if (!(fabsf(channels[c]) <= FLT_MAX)) return false;
+        to[c * SUP_SKIN_CLUSTER] = channels[c];
+    }
+    return true;
+}
+
+/* The same for all joints of the vertex, in the slots of its cluster or lane. */
+static bool store_slots(const sup_skin_builder *b, const sup_skin_values *values, int32_t v, int32_t lane_index,
+                        float *array)
+{
+    int32_t cluster = lane_index / SUP_SKIN_CLUSTER;
+    const int32_t *joint_first = (const int32_t *)(const void *)b->joint_first.data + cluster;
+    const int32_t *weight_first = (const int32_t *)(const void *)b->weight_first.data + cluster;
+    const uint16_t *joints = (const uint16_t *)(const void *)b->joints.data + joint_first[0];
+    bool shared = joint_first[1] - joint_first[0] == (weight_first[1] - weight_first[0]) / SUP_SKIN_CLUSTER;
+    for (int32_t i = b->first[v]; i < b->first[v + 1]; i++) {
+        int32_t slot = i - b->first[v];
+        if (shared)
+            for (slot = 0; joints[slot] != b->influences[i].joint;)
+                slot++;
+        int64_t at = ((int64_t)weight_first[0] + slot * SUP_SKIN_CLUSTER) * values->channels;
+        if (!store_channels(values, v, b->influences[i].joint, array + at + lane_index % SUP_SKIN_CLUSTER))
+            return false;
+    }
+    return true;
+}
+
+static sup_result add_values(const sup_skin_builder *b, const sup_skin_values *values, sup_model_builder *builder,
+                             sup_error *error)
+{
+    size_t lanes = values->per_slot ? b->weights.count : b->vertex.count;
+    float *array = sup_model_add(builder, values->name, SUP_ARRAY_FLOAT, (int64_t)lanes * values->channels);
+    if (array == NULL) return sup_fail_memory(error, "the vertices of the skin");
+    for (int32_t window = 0; window < b->window_count; window++)
+        for (int32_t lane = b->window_first[window] * SUP_SKIN_CLUSTER;
+             lane < b->window_first[window + 1] * SUP_SKIN_CLUSTER; lane++) {
+            int32_t v = lane_vertex(b, window, lane);
+            float *to = array + (int64_t)(lane / SUP_SKIN_CLUSTER) * SUP_SKIN_CLUSTER * values->channels;
+            bool finite = values->per_slot ? store_slots(b, values, v, lane, array)
+                                           : store_channels(values, v, -1, to + lane % SUP_SKIN_CLUSTER);
+            if (!finite) return bad_rig(error, v, "has positions or weights that are too large");
+        }
+    return SUP_OK;
+}
+
 static bool begin(const sup_rig *rig, sup_skin_builder *b)
 {
     size_t total = (size_t)rig->influence_first[rig->vertex_count];
@@ -419,7 +472,8 @@ static void end(sup_skin_builder *b)
     sup_arena_destroy(&b->arena);
 }
 
-sup_result sup_skin_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
+sup_result sup_skin_bind_values(const sup_bind_input *input, const sup_skin_values *values, int32_t value_count,
+                                sup_model_builder *builder, sup_error *error)
 {
     const sup_rig *rig = input->rig;
     if (rig->joint_count > UINT16_MAX)
@@ -437,6 +491,13 @@ sup_result sup_skin_bind(const sup_bind_input *input, sup_model_builder *builder
     if (result == SUP_OK) result = add_clusters(&b, builder, error);
     if (result == SUP_OK) result = add_vertices(rig, &b, builder, error);
     if (result == SUP_OK) result = sup_skin_add_morphs(rig, &b, builder, error);
+    for (int32_t i = 0; i < value_count && result == SUP_OK; i++)
+        result = add_values(&b, &values[i], builder, error);
     end(&b);
     return result;
+}
+
+sup_result sup_skin_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
+{
+    return sup_skin_bind_values(input, NULL, 0, builder, error);
 }

@@ -170,3 +170,13 @@ sup_result sup_skin_check(const sup_model *model, sup_error *error)
     if (result == SUP_OK) result = check_morphs(model, &skin, error);
     return result;
 }
+
+sup_result sup_skin_check_values(const sup_model *model, const char *name, int32_t channels, bool per_slot, float limit,
+                                 sup_error *error)
+{
+    int64_t lanes = sup_model_array_count(model, per_slot ? "weights" : "vertex");
+    const float *values = sup_model_array(model, name, SUP_ARRAY_FLOAT, lanes * channels);
+    if (values == NULL) return damaged(error, name, "an array is missing or has the wrong size");
+    if (!within(values, lanes * channels, limit)) return damaged(error, name, "a number is out of range");
+    return SUP_OK;
+}

@@ -44,7 +44,7 @@ SUP_INLINE cluster_view view_cluster(const sup_skin_model *skin, int32_t cluster
 }
 
 /* The same cluster with all weight on the strongest influence of each lane; fills `weights` [SUP_SKIN_SHARED*16]. */
-static cluster_view view_rigid(const sup_skin_model *skin, int32_t cluster, cluster_view view, float *weights)
+static inline cluster_view view_rigid(const sup_skin_model *skin, int32_t cluster, cluster_view view, float *weights)
 {
     const unsigned char *strongest = skin->strongest + (int64_t)cluster * SUP_SKIN_CLUSTER;
     if (!view.shared) view.slots = 1; /* the strongest is the first */
@@ -53,6 +53,36 @@ static cluster_view view_rigid(const sup_skin_model *skin, int32_t cluster, clus
             weights[slot * SUP_SKIN_CLUSTER + lane] = strongest[lane] == slot ? 1.0f : 0.0f;
     view.weights = weights;
     return view;
+}
+
+/* Whether a joint of the cluster has its flag set; flags[joint_count]. */
+SUP_INLINE bool any_flag(const cluster_view *view, const unsigned char *flags)
+{
+    int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_CLUSTER;
+    unsigned char any = 0;
+    for (int32_t i = 0; i < count; i++)
+        any |= flags[view->joints[i]];
+    return any != 0;
+}
+
+/* The 12 numbers of the joints of one slot, in SUP_LANES lanes. */
+SUP_INLINE void load_joint(const cluster_view *view, const float *palette, int32_t slot, int32_t lane,
+                           sup_wide joint[12])
+{
+    if (view->shared) {
+        const float *from = palette + (size_t)view->joints[slot] * 12;
+        for (int32_t i = 0; i < 12; i++)
+            joint[i] = sup_wide_splat(from[i]);
+        return;
+    }
+    float columns[12][SUP_LANES];
+    for (int32_t k = 0; k < SUP_LANES; k++) {
+        const float *from = palette + (size_t)view->joints[slot * SUP_SKIN_CLUSTER + lane + k] * 12;
+        for (int32_t i = 0; i < 12; i++)
+            columns[i][k] = from[i];
+    }
+    for (int32_t i = 0; i < 12; i++)
+        joint[i] = sup_wide_load(columns[i]);
 }
 
 /* sum_k weight_k * palette[joint_k] for SUP_LANES lanes from `lane` on, 12 floats per joint. */
@@ -89,6 +119,17 @@ static __attribute__((noinline)) void blend_per_lane(const cluster_view *view, i
     }
     for (int32_t i = 0; i < 12; i++)
         m[i] = sup_wide_load(columns[i]);
+}
+
+SUP_INLINE void blend_matrices(const cluster_view *view, int32_t lane, const float *palette, sup_wide m[12])
+{
+    if (view->shared)
+        blend_shared(view, lane, palette, m);
+    else {
+        sup_wide blended[12]; /* apart from m, which stays in registers */
+        blend_per_lane(view, lane, palette, blended);
+        memcpy(m, blended, sizeof blended);
+    }
 }
 
 SUP_INLINE sup_wide dot3(const sup_wide a[3], const sup_wide b[3])

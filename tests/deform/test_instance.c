@@ -2,7 +2,8 @@
 #include "methods/skin_fixture.h"
 #include "test.h"
 
-static const char *const method_names[2] = {"linear", "dualquat"};
+enum { METHODS = 5 };
+static const char *const method_names[METHODS] = {"linear", "dualquat", "cor", "ddm", "stbs"};
 
 static sup_model *bind_sample(skin_fixture *f, const char *method)
 {
@@ -24,7 +25,7 @@ TEST(the_result_has_the_same_bits_for_any_number_of_threads)
 {
     enum { COUNT = 50000 };
     static const int32_t threads[] = {1, 2, 3, 8};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < METHODS; k++) {
         skin_fixture f = fixture_random(1, COUNT, 30, 5, 3);
         fixture_pose(&f, 5, k == 0 ? POSE_AFFINE : POSE_RIGID);
         sup_model *model = bind_sample(&f, method_names[k]);
@@ -57,7 +58,7 @@ TEST(the_result_has_the_same_bits_for_any_number_of_threads)
 TEST(strides_and_missing_outputs)
 {
     enum { COUNT = 777, STRIDE = 44 };
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < METHODS; k++) {
         skin_fixture f = fixture_random(2, COUNT, 12, 4, 1);
         fixture_pose(&f, 5, POSE_MIRRORED);
         sup_model *model = bind_sample(&f, method_names[k]);
@@ -90,7 +91,7 @@ TEST(strides_and_missing_outputs)
 TEST(invalid_calls_and_poses_are_refused_and_change_nothing)
 {
     enum { COUNT = 40 };
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < METHODS; k++) {
         skin_fixture f = fixture_random(3, COUNT, 4, 3, 2);
         sup_model *model = bind_sample(&f, method_names[k]);
         sup_instance *instance = open_instance(NULL, model, NULL);
@@ -151,7 +152,7 @@ TEST(invalid_calls_and_poses_are_refused_and_change_nothing)
 TEST(numbers_near_the_limit_stay_finite)
 {
     enum { COUNT = 200 };
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < METHODS; k++)
         for (double size = 1e-30; size < 2e17; size *= 1e4) {
             skin_fixture f = fixture_random(4, COUNT, 6, 4, 0);
             sup_model *model = bind_sample(&f, method_names[k]);
@@ -180,7 +181,7 @@ TEST(tangents_of_a_rig_without_them_are_refused)
     skin_fixture f = fixture_random(5, 30, 4, 3, 0);
     fixture_rig(&f);
     f.rig.tangents = NULL;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < METHODS; k++) {
         sup_model *model = NULL;
         sup_error error;
         CHECK_OK(sup_bind(NULL, sup_method_find(method_names[k]), &f.rig, NULL, &model, &error), error);
@@ -219,7 +220,7 @@ TEST(a_step_allocates_nothing)
 {
     counting_allocator counter = {0};
     sup_context context = {.allocator = {counting_allocate, counting_release, &counter}};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < METHODS; k++) {
         skin_fixture f = fixture_random(6, 9000, 4, 3, 3);
         sup_model *model = bind_sample(&f, method_names[k]);
         sup_instance *instance = open_instance(&context, model, NULL);
@@ -267,7 +268,7 @@ TEST(live_parameters_can_be_set_and_invalid_ones_are_refused)
 
 TEST(a_loaded_model_steps_to_the_same_bits)
 {
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < METHODS; k++) {
         skin_fixture f = fixture_random(8, 3000, 8, 4, 2);
         fixture_pose(&f, 1, POSE_AFFINE);
         sup_model *model = bind_sample(&f, method_names[k]), *loaded = NULL;

@@ -13,7 +13,8 @@ static void check_pose(const sup_rig *rig, const sup_model *model, sup_instance 
     sup_affine *matrices = calloc(n, sizeof *matrices);
     CHECK_EQ(sup_instance_step(instance, pose, 0.02f, &(sup_skin_out){.positions = positions, .normals = normals}),
              SUP_OK);
-    sup_reference_skin_all(NULL, rig, pose, dual, &(sup_reference_out){wanted, wanted_normals, NULL, matrices});
+    sup_reference_skin_all(NULL, rig, pose, dual ? SUP_REFERENCE_DUAL : SUP_REFERENCE_LINEAR, NULL,
+                           &(sup_reference_out){wanted, wanted_normals, NULL, matrices});
     double worst = 0.0, size = (double)rig->size;
     int32_t turned = 0;
     for (size_t v = 0; v < n; v++) {

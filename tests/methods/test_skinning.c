@@ -1,21 +1,67 @@
-/* Linear and dual quaternion skinning against the double reference, on every instruction set this machine has. */
+/* Linear and dual quaternion skinning, and skinning about centres of rotation, against the double reference, on every
+ * instruction set this machine has. */
 #include "base/simd.h"
 #include "methods/dualquat/dualquat.h"
 #include "methods/linear/linear.h"
 #include "measure/reference.h"
 #include "methods/skin_fixture.h"
+#include "skin/centre.h"
 #include "test.h"
 
 typedef sup_result step_fn(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes);
 
+/* Skinning about any centres, here points that depend on the position of a vertex. */
+static void fill_centre(const void *positions, int32_t vertex, int32_t joint, float *centre)
+{
+    const float *u = (const float *)positions + 3 * (int64_t)vertex;
+    SUP_UNUSED(joint);
+    for (int32_t i = 0; i < 3; i++)
+        centre[i] = 0.6f * u[i] - 0.3f * u[(i + 1) % 3];
+}
+
+static sup_result centre_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error)
+{
+    sup_skin_values values = {SUP_CENTRE_ARRAY, 3, false, fill_centre, input->rig->positions};
+    return sup_skin_bind_values(input, &values, 1, builder, error);
+}
+
+static sup_result centre_step(const sup_step_input *input, void *state, const sup_skin_out *out, int32_t lanes)
+{
+    return sup_centre_step(input, state, out, input->values[SUP_SKIN_RIGID] != 0.0, lanes);
+}
+
+static sup_result any_step(const sup_step_input *input, void *state, const sup_skin_out *out)
+{
+    return centre_step(input, state, out, sup_simd_lanes());
+}
+
+static const sup_method centre_method = {.name = "centres",
+                                         .params = sup_skin_params,
+                                         .param_count = SUP_SKIN_PARAM_COUNT,
+                                         .bind = centre_bind,
+                                         .check = sup_centre_check,
+                                         .layout = sup_centre_layout,
+                                         .step = any_step};
+
 typedef struct method_case {
     const sup_method *method;
     step_fn *step;
-    bool dual;
+    sup_reference_kind kind;
 } method_case;
 
-static const method_case cases[2] = {{&sup_method_linear, sup_linear_step, false},
-                                     {&sup_method_dualquat, sup_dualquat_step, true}};
+enum { CASES = 3 };
+static const method_case cases[CASES] = {{&sup_method_linear, sup_linear_step, SUP_REFERENCE_LINEAR},
+                                         {&sup_method_dualquat, sup_dualquat_step, SUP_REFERENCE_DUAL},
+                                         {&centre_method, centre_step, SUP_REFERENCE_CENTRES}};
+
+static void reference(skin_fixture *f, const method_case *c, const sup_reference_out *out)
+{
+    float *centres = calloc((size_t)f->rig.vertex_count, 12);
+    for (int32_t v = 0; v < f->rig.vertex_count; v++)
+        fill_centre(f->positions, v, -1, centres + 3 * v);
+    CHECK_EQ(sup_reference_skin_all(NULL, fixture_rig(f), &f->pose, c->kind, centres, out), SUP_OK);
+    free(centres);
+}
 
 typedef struct skin_result {
     float *positions, *normals, *tangents;
@@ -87,8 +133,7 @@ static void check_against_reference(skin_fixture *f, const method_case *c, const
     sup_affine *matrices = calloc(n, sizeof *matrices);
     skin_result result = result_create(f->rig.vertex_count);
     CHECK_EQ(step_lanes(c, model, &f->pose, false, result, lanes), SUP_OK);
-    sup_reference_skin_all(NULL, fixture_rig(f), &f->pose, c->dual,
-                           &(sup_reference_out){positions, normals, tangents, matrices});
+    reference(f, c, &(sup_reference_out){positions, normals, tangents, matrices});
     check_near("position", result.positions, positions, (int64_t)n * 3, 1e-5);
     int32_t compared = 0;
     for (size_t v = 0; v < n; v++) {
@@ -122,7 +167,7 @@ TEST(random_rigs_match_the_double_reference)
     for (int32_t i = 0; i < SUP_COUNT(sizes) * 4; i++) {
         int32_t joints = 1 + i * 7 % 40, influences = 1 + i % 9, morphs = i % 3 == 1 ? 4 : 0;
         skin_fixture f = fixture_random((uint64_t)i + 1, sizes[i % SUP_COUNT(sizes)], joints, influences, morphs);
-        for (int32_t k = 0; k < 2; k++)
+        for (int32_t k = 0; k < CASES; k++)
             for (pose_kind kind = POSE_RIGID; kind <= POSE_AFFINE; kind++) {
                 fixture_pose(&f, (uint64_t)(i * 10) + (uint64_t)kind, kind);
                 check_all_lanes(&f, &cases[k]);
@@ -135,7 +180,7 @@ TEST(mirrored_and_flat_joints_match_and_stay_finite)
 {
     for (int32_t i = 0; i < 8; i++) {
         skin_fixture f = fixture_random((uint64_t)i + 100, 700, 12, 4, 0);
-        for (int32_t k = 0; k < 2; k++) {
+        for (int32_t k = 0; k < CASES; k++) {
             fixture_pose(&f, (uint64_t)i, POSE_MIRRORED);
             check_all_lanes(&f, &cases[k]);
             fixture_pose(&f, (uint64_t)i, POSE_FLAT);
@@ -144,8 +189,7 @@ TEST(mirrored_and_flat_joints_match_and_stay_finite)
                 double positions[700 * 3] = {0};
                 skin_result result = result_create(700);
                 CHECK_EQ(step_lanes(&cases[k], model, &f.pose, false, result, lanes), SUP_OK);
-                sup_reference_skin_all(NULL, fixture_rig(&f), &f.pose, cases[k].dual,
-                                       &(sup_reference_out){positions, NULL, NULL, NULL});
+                reference(&f, &cases[k], &(sup_reference_out){positions, NULL, NULL, NULL});
                 check_near("position", result.positions, positions, 700 * 3, 1e-5);
                 for (int32_t v = 0; v < 700; v++) {
                     CHECK_NEAR(sup_v3_length(sup_v3_load(result.normals + 3 * v)), 1.0, 1e-6);
@@ -195,8 +239,8 @@ TEST(a_twisted_tube_keeps_its_radius_or_shrinks_by_the_cosine)
             for (int32_t v = 0; v < COUNT; v++) {
                 double radius = hypot((double)result.positions[3 * v], (double)result.positions[3 * v + 1]);
                 bool middle = v / SIDES == RINGS / 2;
-                if (cases[k].dual) CHECK_NEAR(radius, 1.0, 1e-5);
-                if (!cases[k].dual && middle) CHECK_NEAR(radius, cos(0.5 * angle), 1e-5);
+                if (cases[k].kind == SUP_REFERENCE_DUAL) CHECK_NEAR(radius, 1.0, 1e-5);
+                if (cases[k].kind != SUP_REFERENCE_DUAL && middle) CHECK_NEAR(radius, cos(0.5 * angle), 1e-5);
                 CHECK_NEAR(result.positions[3 * v + 2], f.positions[3 * v + 2], 1e-6);
             }
             result_destroy(result);
@@ -207,7 +251,7 @@ TEST(a_twisted_tube_keeps_its_radius_or_shrinks_by_the_cosine)
 
 TEST(bind_pose_reproduces_every_bit)
 {
-    for (int32_t k = 0; k < 2; k++) {
+    for (int32_t k = 0; k < CASES; k++) {
         skin_fixture f = fixture_random(5, 3000, 20, 7, 0);
         for (int32_t j = 0; j < 20; j++)
             fixture_set_bind(&f, j, sup_affine_identity());
@@ -232,7 +276,7 @@ TEST(equal_motion_of_all_joints_is_rigid)
     sup_affine move = sup_affine_from_trs(fixture_vector(&random), fixture_rotation(&random), sup_v3(1, 1, 1));
     for (int32_t j = 0; j < 30; j++)
         f.pose.world[j + 1] = sup_affine_to_float(sup_affine_multiply(move, sup_affine_from_float(f.joint_bind[j])));
-    for (int32_t k = 0; k < 2; k++) {
+    for (int32_t k = 0; k < CASES; k++) {
         sup_model *model = bind_fixture(&f, cases[k].method);
         skin_result result = result_create(2000);
         CHECK_EQ(step_lanes(&cases[k], model, &f.pose, false, result, sup_simd_lanes()), SUP_OK);
@@ -251,7 +295,7 @@ TEST(equal_motion_of_all_joints_is_rigid)
 TEST(one_influence_is_the_joint_itself)
 {
     skin_fixture f = fixture_random(8, 500, 9, 1, 0);
-    for (int32_t k = 0; k < 2; k++)
+    for (int32_t k = 0; k < CASES; k++)
         for (pose_kind kind = POSE_RIGID; kind <= POSE_MIRRORED; kind++) {
             fixture_pose(&f, 4, kind);
             sup_model *model = bind_fixture(&f, cases[k].method);
@@ -281,7 +325,7 @@ TEST(rigid_binding_uses_the_strongest_joint)
         one.influence_first[v] = used;
         one.influence_first[v + 1] = used + 1;
     }
-    for (int32_t k = 0; k < 2; k++) {
+    for (int32_t k = 0; k < CASES; k++) {
         sup_model *model = bind_fixture(&f, cases[k].method), *alone = bind_fixture(&one, cases[k].method);
         skin_result got = result_create(900), wanted = result_create(900);
         CHECK_EQ(step_lanes(&cases[k], model, &f.pose, true, got, sup_simd_lanes()), SUP_OK);
@@ -322,7 +366,7 @@ TEST(the_order_of_influences_does_not_matter)
             g.influence_weight[first + k] = weight;
         }
     }
-    for (int32_t k = 0; k < 2; k++)
+    for (int32_t k = 0; k < CASES; k++)
         for (pose_kind kind = POSE_RIGID; kind <= POSE_MIRRORED; kind++) {
             fixture_pose(&f, (uint64_t)kind, kind);
             sup_model *model = bind_fixture(&f, cases[k].method), *other = bind_fixture(&g, cases[k].method);
@@ -359,13 +403,14 @@ TEST(quaternions_use_the_hemisphere_of_the_strongest_joint)
         f.pose.world[j + 1] = sup_affine_to_float(sup_affine_from_trs(
             sup_v3(0, 0, 0), sup_quatd_from_axis_angle(sup_v3(0, 0, 1), 1.55 * j), sup_v3(1, 1, 1)));
     check_all_lanes(&f, &cases[1]);
+    check_all_lanes(&f, &cases[2]);
     fixture_destroy(&f);
 }
 
 TEST(large_and_tiny_units_give_the_same_shape)
 {
     static const double scales[] = {1e-6, 1e-3, 1e3, 1e6};
-    for (int32_t k = 0; k < 2; k++) {
+    for (int32_t k = 0; k < CASES; k++) {
         skin_fixture f = fixture_random(11, 400, 10, 4, 0);
         fixture_pose(&f, 3, POSE_AFFINE);
         sup_model *model = bind_fixture(&f, cases[k].method);
@@ -411,7 +456,7 @@ TEST(morph_targets_come_from_mesh_space)
         f.morphs[2].positions = NULL;
         f.morphs[3].normals = NULL;
         f.morphs[4].weight = 0; /* two targets on one weight */
-        for (int32_t k = 0; k < 2; k++) {
+        for (int32_t k = 0; k < CASES; k++) {
             fixture_pose(&f, (uint64_t)variant, POSE_SCALED);
             check_all_lanes(&f, &cases[k]);
         }
@@ -423,7 +468,7 @@ TEST(morph_targets_come_from_mesh_space)
  * identical between versions. A change here is visible to users: document it in CHANGELOG.md. */
 TEST(golden_hashes_of_the_base_kernels)
 {
-    static const uint64_t golden[2] = {0x978ae7052a15317bu, 0x8fb907410b998774u};
+    static const uint64_t golden[CASES] = {0x978ae7052a15317bu, 0x8fb907410b998774u, 0x75352e0985719a17u};
     skin_fixture f = fixture_random(2026, 777, 9, 6, 0);
     sup_random random = {99};
     for (int32_t j = 0; j < 9; j++) {
@@ -431,7 +476,7 @@ TEST(golden_hashes_of_the_base_kernels)
         f.pose.world[j + 1] =
             sup_affine_to_float(sup_affine_from_trs(place, fixture_rotation(&random), sup_v3(1, 1, 1)));
     }
-    for (int32_t i = 0; i < 2; i++) {
+    for (int32_t i = 0; i < CASES; i++) {
         sup_model *model = bind_fixture(&f, cases[i].method);
         skin_result result = result_create(777);
         CHECK_EQ(step_lanes(&cases[i], model, &f.pose, false, result, 4), SUP_OK);

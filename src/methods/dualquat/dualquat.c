@@ -7,9 +7,6 @@
 
 static const sup_skin_kernels dualquat_kernels = SUP_SKIN_KERNELS(sup_dualquat_window);
 
-/* A stretch that differs less from the identity is rounding noise of a rigid joint. */
-static const double rigid_tolerance = 2e-6;
-
 static size_t round_up(size_t bytes)
 {
     return (bytes + 63) / 64 * 64;
@@ -37,26 +34,14 @@ static void store_dual_quaternion(sup_quatd q, sup_vec3d t, float out[8])
         out[i] = (float)values[i];
 }
 
-/* M = D S: S stretches about the bind position c of the joint, D is the rigid motion with D c = M c. Returns whether S
- * is more than rounding noise. */
+/* D of sup_skin_split_joint as a dual quaternion; returns whether there is a stretch. */
 static bool split_joint(sup_affine joint, sup_vec3d c, float rigid[8], float stretch[12])
 {
     sup_quatd rotation;
-    double s[9], deviation = 0.0;
-    sup_affine_polar(joint, &rotation, s);
-    sup_vec3d stretched = sup_v3(s[0] * c.x + s[1] * c.y + s[2] * c.z, s[3] * c.x + s[4] * c.y + s[5] * c.z,
-                                 s[6] * c.x + s[7] * c.y + s[8] * c.z);
-    const double move[3] = {c.x - stretched.x, c.y - stretched.y, c.z - stretched.z};
-    for (int32_t r = 0; r < 3; r++) {
-        for (int32_t k = 0; k < 3; k++) {
-            stretch[4 * r + k] = (float)s[3 * r + k];
-            deviation = fmax(deviation, fabs(s[3 * r + k] - (r == k ? 1.0 : 0.0)));
-        }
-        stretch[4 * r + 3] = (float)move[r];
-    }
+    bool stretched = sup_skin_split_joint(joint, c, &rotation, stretch);
     sup_vec3d translation = sup_v3_sub(sup_affine_point(joint, c), sup_quatd_rotate(rotation, c));
     store_dual_quaternion(rotation, translation, rigid);
-    return deviation > rigid_tolerance;
+    return stretched;
 }
 
 static sup_result split_joints(const sup_skin_model *skin, const sup_pose *pose, float *rigid, float *stretch,

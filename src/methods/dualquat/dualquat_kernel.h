@@ -4,112 +4,14 @@
  * Deviation: scale and shear of a joint, which a dual quaternion cannot represent, are blended linearly and applied
  * first. */
 #include "methods/dualquat/dualquat.h"
-#include "skin/skin_kernel.h"
-
-/* Quaternions with a larger |dot| to the first one are pairwise less than 90 degrees apart on the 3-sphere, up to sign:
- * one choice of signs is then valid for every vertex, whichever joint is its strongest. Slightly above cos(45
- * degrees). */
-static const float same_side = 0.7072f;
-
-SUP_INLINE float dot4(const float *a, const float *b)
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-}
-
-/* Signs of the joints of a cluster relative to the first one; false when lanes need different signs. */
-SUP_INLINE bool common_signs(const cluster_view *view, const float *rigid, float *signs)
-{
-    const float *first = rigid + (size_t)view->joints[0] * 8;
-    bool common = true;
-    signs[0] = 1.0f;
-    for (int32_t slot = 1; slot < view->slots; slot++) {
-        float dot = dot4(first, rigid + (size_t)view->joints[slot] * 8);
-        signs[slot] = dot < 0.0f ? -1.0f : 1.0f;
-        common = common && fabsf(dot) > same_side;
-    }
-    return common;
-}
-
-SUP_INLINE void add_joint(const float *joint, sup_wide weight, sup_wide q[8])
-{
-    for (int32_t i = 0; i < 8; i++)
-        q[i] = sup_wide_fma(weight, sup_wide_splat(joint[i]), q[i]);
-}
-
-SUP_INLINE void blend_common(const cluster_view *view, int32_t lane, const float *rigid, const float *signs,
-                             sup_wide q[8])
-{
-    sup_wide weight = sup_wide_load(view->weights + lane);
-    const float *joint = rigid + (size_t)view->joints[0] * 8;
-    for (int32_t i = 0; i < 8; i++)
-        q[i] = weight * sup_wide_splat(joint[i]);
-    for (int32_t slot = 1; slot < view->slots; slot++) {
-        weight = sup_wide_load(view->weights + slot * SUP_SKIN_CLUSTER + lane) * sup_wide_splat(signs[slot]);
-        add_joint(rigid + (size_t)view->joints[slot] * 8, weight, q);
-    }
-}
-
-/* Each lane uses the quaternions in the hemisphere of its strongest joint. */
-static __attribute__((noinline)) void blend_by_lane(const cluster_view *view, const unsigned char *strongest,
-                                                    int32_t lane, const float *rigid, sup_wide q[8])
-{
-    float pivots[4][SUP_LANES];
-    for (int32_t k = 0; k < SUP_LANES; k++)
-        for (int32_t i = 0; i < 4; i++)
-            pivots[i][k] = rigid[view->joints[strongest[lane + k]] * 8 + i];
-    for (int32_t i = 0; i < 8; i++)
-        q[i] = sup_wide_splat(0.0f);
-    for (int32_t slot = 0; slot < view->slots; slot++) {
-        const float *joint = rigid + (size_t)view->joints[slot] * 8;
-        sup_wide weight = sup_wide_load(view->weights + slot * SUP_SKIN_CLUSTER + lane);
-        sup_wide dot = sup_wide_load(pivots[0]) * sup_wide_splat(joint[0]);
-        for (int32_t i = 1; i < 4; i++)
-            dot = sup_wide_fma(sup_wide_load(pivots[i]), sup_wide_splat(joint[i]), dot);
-        add_joint(joint, sup_wide_select(sup_wide_less(dot, sup_wide_splat(0.0f)), -weight, weight), q);
-    }
-}
-
-/* Clusters with a list of joints per lane: the strongest joint is the first. */
-static __attribute__((noinline)) void blend_per_lane_signed(const cluster_view *view, int32_t lane, const float *rigid,
-                                                            sup_wide q[8])
-{
-    float columns[8][SUP_LANES];
-    for (int32_t k = 0; k < SUP_LANES; k++) {
-        const float *pivot = rigid + (size_t)view->joints[lane + k] * 8;
-        sup_four real = {0}, dual = {0};
-        for (int32_t slot = 0; slot < view->slots; slot++) {
-            int32_t at = slot * SUP_SKIN_CLUSTER + lane + k;
-            const float *joint = rigid + (size_t)view->joints[at] * 8;
-            sup_four weight = sup_four_splat(dot4(pivot, joint) < 0.0f ? -view->weights[at] : view->weights[at]);
-            real = sup_four_fma(weight, sup_four_load(joint), real);
-            dual = sup_four_fma(weight, sup_four_load(joint + 4), dual);
-        }
-        for (int32_t i = 0; i < 4; i++) {
-            columns[i][k] = sup_four_lane(real, i);
-            columns[4 + i][k] = sup_four_lane(dual, i);
-        }
-    }
-    for (int32_t i = 0; i < 8; i++)
-        q[i] = sup_wide_load(columns[i]);
-}
+#include "skin/quaternion_kernel.h"
 
 /* The matrix of a dual quaternion of any length: eq. 2 including the division by the squared length. */
 SUP_INLINE void matrix_of(const sup_wide q[8], sup_wide m[12])
 {
     const sup_wide *e = q + 4;
-    sup_wide square = sup_wide_fma(q[3], q[3], dot3(q, q)), s = sup_wide_splat(2.0f) / square;
-    sup_wide x = q[0] * s, y = q[1] * s, z = q[2] * s, w = q[3] * s, one = sup_wide_splat(1.0f);
-    sup_wide xx = q[0] * x, yy = q[1] * y, zz = q[2] * z;
-    sup_wide wx = q[3] * x, wy = q[3] * y, wz = q[3] * z;
-    m[0] = one - (yy + zz);
-    m[5] = one - (xx + zz);
-    m[10] = one - (xx + yy);
-    m[1] = sup_wide_fma(q[0], y, -wz);
-    m[4] = sup_wide_fma(q[0], y, wz);
-    m[2] = sup_wide_fma(q[0], z, wy);
-    m[8] = sup_wide_fma(q[0], z, -wy);
-    m[6] = sup_wide_fma(q[1], z, -wx);
-    m[9] = sup_wide_fma(q[1], z, wx);
+    sup_wide s = rotation_of(q, m);
+    sup_wide x = q[0] * s, y = q[1] * s, z = q[2] * s, w = q[3] * s;
     /* 2 (w e - e_w v + v x e) / |q|^2 */
     m[3] = sup_wide_fma(w, e[0], -(x * e[3])) + sup_wide_fma(y, e[2], -(z * e[1]));
     m[7] = sup_wide_fma(w, e[1], -(y * e[3])) + sup_wide_fma(z, e[0], -(x * e[2]));
@@ -134,22 +36,10 @@ static __attribute__((noinline)) void move_stretched(const sup_skin_window *work
 {
     const sup_dualquat_joints *joints = work->joints;
     sup_wide m[12], s[12];
-    if (view->shared)
-        blend_shared(view, lane, joints->stretch, s);
-    else
-        blend_per_lane(view, lane, joints->stretch, s);
+    blend_matrices(view, lane, joints->stretch, s);
     memcpy(m, rigid, sizeof m);
     stretch_first(m, s);
     move_lanes(work, cluster, lane, skin_outputs(&work->out), false, m);
-}
-
-SUP_INLINE bool is_stretched(const cluster_view *view, const unsigned char *stretched)
-{
-    int32_t count = view->shared ? view->slots : view->slots * SUP_SKIN_CLUSTER;
-    unsigned char any = 0;
-    for (int32_t i = 0; i < count; i++)
-        any |= stretched[view->joints[i]];
-    return any != 0;
 }
 
 SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
@@ -161,21 +51,11 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
          cluster++) {
         cluster_view view = view_cluster(skin, cluster);
         if (work->rigid) view = view_rigid(skin, cluster, view, rigid);
-        bool stretched = is_stretched(&view, joints->stretched);
-        bool common = view.shared && common_signs(&view, joints->rigid, signs);
+        bool stretched = any_flag(&view, joints->stretched);
+        bool common = view.shared && common_signs(&view, joints->rigid, 8, signs);
         for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
             sup_wide q[8], m[12];
-            if (common)
-                blend_common(&view, lane, joints->rigid, signs, q);
-            else {
-                sup_wide sum[8];
-                if (view.shared)
-                    blend_by_lane(&view, skin->strongest + (int64_t)cluster * SUP_SKIN_CLUSTER, lane, joints->rigid,
-                                  sum);
-                else
-                    blend_per_lane_signed(&view, lane, joints->rigid, sum);
-                memcpy(q, sum, sizeof q);
-            }
+            blend_quaternions(skin, &view, cluster, lane, joints->rigid, 8, common ? signs : NULL, q);
             matrix_of(q, m);
             if (stretched)
                 move_stretched(work, &view, cluster, lane, m);

@@ -16,13 +16,7 @@ SUP_INLINE void skin_window(const sup_skin_window *work, int32_t outputs)
         if (work->rigid) view = view_rigid(skin, cluster, view, rigid);
         for (int32_t lane = 0; lane < SUP_SKIN_CLUSTER; lane += SUP_LANES) {
             sup_wide m[12];
-            if (view.shared)
-                blend_shared(&view, lane, joints, m); /* eq. 1 */
-            else {
-                sup_wide blended[12];
-                blend_per_lane(&view, lane, joints, blended);
-                memcpy(m, blended, sizeof m);
-            }
+            blend_matrices(&view, lane, joints, m); /* eq. 1 */
             move_lanes(work, cluster, lane, outputs, false, m);
         }
     }

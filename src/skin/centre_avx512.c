@@ -1,0 +1,7 @@
+/* centre_avx512.c - kernels for x86 processors with AVX512; empty elsewhere. */
+#if defined(__AVX512F__) && !defined(SUPPLE_SCALAR)
+#define SUP_KERNEL(name) name##_avx512
+#include "skin/centre_kernel.h"
+#else
+typedef int nothing_here;
+#endif
