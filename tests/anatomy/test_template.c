@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "anatomy/body_roles.h"
+#include "anatomy/bone_parts.h"
 #include "anatomy/enclosure.h"
 #include "anatomy/man.h"
 #include "anatomy/shapes.h"
@@ -186,6 +187,85 @@ TEST(template_layers_are_nested)
     sup_anatomy_bytes_free(NULL, &second);
     sup_anatomy_destroy(a);
     capsule_man_free(&man);
+}
+
+TEST(bone_parts_come_from_names)
+{
+    static const struct {
+        const char *name;
+        sup_bone_part part;
+    } bones[] = {{"Right first rib", SUP_PART_THORAX},
+                 {"rib_cage", SUP_PART_THORAX},
+                 {"Body of sternum", SUP_PART_THORAX},
+                 {"left costal cartilage", SUP_PART_THORAX},
+                 {"Intervertebral disk of ninth thoracic vertebra", SUP_PART_THORAX},
+                 {"left_shoulder_blade", SUP_PART_SHOULDER},
+                 {"Left hip bone", SUP_PART_PELVIS},
+                 {"Third lumbar vertebra", SUP_PART_LUMBAR},
+                 {"Axis", SUP_PART_NECK},
+                 {"Tribute", SUP_PART_UNKNOWN},
+                 {"ilia.hips", SUP_PART_UNKNOWN},
+                 {"Left femur", SUP_PART_UNKNOWN},
+                 {"", SUP_PART_UNKNOWN}};
+    for (size_t i = 0; i < sizeof bones / sizeof bones[0]; i++)
+        CHECK_MSG(sup_bone_part_of_name(bones[i].name) == bones[i].part, "%s", bones[i].name);
+    CHECK_EQ(sup_bone_part_of("Left femur", SUP_BODY_UPPER_LEG), SUP_PART_UPPER_LEG);
+    CHECK_EQ(sup_bone_part_of("Left third rib", SUP_BODY_CLAVICLE), SUP_PART_THORAX);
+}
+
+/* With the ribs as an organ of their own, the chest is held by their joint whatever moves the skin; in one mesh with
+ * all other bones, by the weights of the skin. */
+TEST(ribs_hold_the_chest)
+{
+    enum { SPINE = 1, CHEST = 2 };
+    capsule_man man;
+    capsule_man_create(&man, 0.045);
+    sup_anatomy *parts = NULL, *whole = NULL;
+    sup_error error = {0};
+    man.def.wrap = man.organs[0].shape;
+    CHECK_OK(sup_anatomy_create(NULL, &man.def, &whole, NULL, &error), error);
+    /* triangles of the trunk first */
+    sup_shape bones = man.organs[0].shape;
+    int32_t *triangles = malloc(3 * (size_t)bones.triangle_count * sizeof *triangles), ribs = 0, others = 0;
+    CHECK(triangles != NULL);
+    for (int32_t t = 0; t < bones.triangle_count; t++) {
+        const double *p = bones.positions + 3 * bones.triangles[3 * t];
+        bool rib = fabs(p[0]) < 0.1 && p[1] > 1.08 && p[1] < 1.42;
+        int32_t to = rib ? ribs++ : bones.triangle_count - ++others;
+        memcpy(triangles + 3 * to, bones.triangles + 3 * t, 3 * sizeof *triangles);
+    }
+    sup_anatomy_organ organs[3] = {man.organs[0], man.organs[0], man.organs[1]};
+    organs[0].name = "ribs";
+    organs[0].shape.triangles = triangles;
+    organs[0].shape.triangle_count = ribs;
+    organs[1].shape.triangles = triangles + 3 * (size_t)ribs;
+    organs[1].shape.triangle_count = others;
+    man.def.organs = organs;
+    man.def.organ_count = 3;
+    CHECK_OK(sup_anatomy_create(NULL, &man.def, &parts, NULL, &error), error);
+    int32_t chest = 0, held = 0, by_weight = 0, belly = 0, free_belly = 0;
+    for (int32_t v = 0; v < parts->vertex_count; v++) {
+        const double *p = parts->skin + 3 * v;
+        bool trunk = fabs(p[0]) < 0.1 && !parts->excluded[v];
+        if (trunk && p[1] > 1.18 && p[1] < 1.3) {
+            chest++;
+            held += parts->bone_joint[v] == CHEST;
+            by_weight += whole->bone_joint[v] == CHEST;
+        }
+        if (trunk && p[1] > 1.07 && p[1] < 1.2 && p[2] > 0.05) {
+            belly++;
+            free_belly += whole->bone_joint[v] < 0;
+        }
+    }
+    CHECK_MSG(chest > 10 && belly > 3, "%d, %d vertices", chest, belly);
+    CHECK_EQ(held, chest);
+    CHECK(by_weight < chest);
+    CHECK_EQ(free_belly, belly);
+    CHECK(whole->organ_joint[0] >= 0);
+    sup_anatomy_destroy(parts);
+    sup_anatomy_destroy(whole);
+    capsule_man_free(&man);
+    free(triangles);
 }
 
 static void refuse(const sup_anatomy_def *def, const char *id)
