@@ -4,6 +4,7 @@
 #include "anatomy/body_roles.h"
 #include "anatomy/bone_parts.h"
 #include "anatomy/enclosure.h"
+#include "anatomy/joint_match.h"
 #include "anatomy/man.h"
 #include "anatomy/shapes.h"
 #include "anatomy/wrap.h"
@@ -211,6 +212,39 @@ TEST(bone_parts_come_from_names)
         CHECK_MSG(sup_bone_part_of_name(bones[i].name) == bones[i].part, "%s", bones[i].name);
     CHECK_EQ(sup_bone_part_of("Left femur", SUP_BODY_UPPER_LEG), SUP_PART_UPPER_LEG);
     CHECK_EQ(sup_bone_part_of("Left third rib", SUP_BODY_CLAVICLE), SUP_PART_THORAX);
+}
+
+TEST(joints_match_by_role_side_and_place)
+{
+    static const char *const names[] = {"pelvis",     "spine_L3", "spine_T7", "neck_C7", "head",       "clavicle_l",
+                                        "shoulder_l", "elbow_l",  "wrist_l",  "mcp3_l",  "shoulder_r", "elbow_r",
+                                        "wrist_r",    "hip_l",    "knee_l",   "ankle_l", "mtp2_l",     "hip_r",
+                                        "knee_r",     "ankle_r",  "extra"};
+    static const char *const expected[] = {"hips",       "spine",           "chest",           "neck",
+                                           "head",       "chest",           "left_upper_arm",  "left_forearm",
+                                           "left_hand",  "left_hand",       "right_upper_arm", "right_forearm",
+                                           "right_hand", "left_upper_leg",  "left_lower_leg",  "left_foot",
+                                           "left_foot",  "right_upper_leg", "right_lower_leg", "right_foot",
+                                           "right_foot"};
+    const int32_t parents[] = {-1, 0, 1, 2, 3, 2, 5, 6, 7, 8, 2, 10, 11, 0, 13, 14, 15, 0, 17, 18, 19};
+    const double positions[] = {0,    0.94, 0,     0,    1.1,   0,     0,    1.27,  0,     0,    1.4,   0,    0,
+                                1.5,  0,    0.02,  1.35, 0,     0.16,  1.34, 0,     0.21,  1.07, 0,     0.25, 0.83,
+                                0,    0.27, 0.75,  0,    -0.16, 1.34,  0,    -0.21, 1.07,  0,    -0.25, 0.83, 0,
+                                0.08, 0.84, 0,     0.07, 0.42,  0,     0.07, 0.08,  0,     0.09, 0.02,  0.1,  -0.08,
+                                0.84, 0,    -0.07, 0.42, 0,     -0.07, 0.08, 0,     -0.07, 0.0,  0.1};
+    enum { COUNT = sizeof names / sizeof names[0] };
+    sup_joints from = {COUNT, names, parents, positions};
+    int32_t match[COUNT];
+    capsule_man man;
+    sup_error error = {0};
+    capsule_man_create(&man, 0.06);
+    CHECK_OK(sup_joints_match(NULL, &from, &man.def.joints, match, &error), error);
+    for (int j = 0; j < COUNT; j++)
+        CHECK_MSG(match[j] >= 0 && strcmp(man.def.joints.names[match[j]], expected[j]) == 0, "%s is %s", names[j],
+                  match[j] < 0 ? "-" : man.def.joints.names[match[j]]);
+    from.count = 5; /* not a human */
+    CHECK_EQ(sup_joints_match(NULL, &from, &man.def.joints, match, &error), SUP_ERROR_DATA);
+    capsule_man_free(&man);
 }
 
 /* With the ribs as an organ of their own, the chest is held by their joint whatever moves the skin; in one mesh with

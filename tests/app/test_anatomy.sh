@@ -10,8 +10,14 @@ cd "$work" || exit 1
 is_about() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { exit !(a != "" && a >= b - t && a <= b + t) }'; }
 
 skin=scene:human@0.1
+# Every line of a table of bones has an effect or a warning.
+printf '{"bone_to_joint": {"rib_cage": "chest", "tail": "chest", "pelvis": "wing"}, "muscles": {}}' >bones.json
 run 0 "template" "$supple" anatomy template --skin $skin --bones scene:human.bones --muscles scene:human.muscles \
-    -o human.template --json
+    --attach bones.json -o human.template --json
+check "attach: a bone that is not there" grep -q '1 lines.*no such bone.*"tail"' err
+check "attach: a joint that is not there" grep -q '1 lines.*no such joint.*"pelvis"' err
+check "attach: bones without a line" grep -q 'bones have no valid line' err
+check "attach: a table that is not used" grep -q '"muscles" is not used' err
 for none in bone_outside_muscle muscle_outside_skin inverted_fat_prisms inverted_muscle_prisms; do
     check "template: $none" [ "$(json_number $none)" = 0 ]
 done
