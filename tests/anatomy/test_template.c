@@ -247,6 +247,17 @@ TEST(joints_match_by_role_side_and_place)
     capsule_man_free(&man);
 }
 
+/* Of the vertices that an organ's triangles use, along x. */
+static double breadth(const sup_anatomy *a, int32_t organ)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (int32_t i = 3 * a->organ_triangle[organ]; i < 3 * a->organ_triangle[organ + 1]; i++) {
+        low = fmin(low, a->detail[3 * a->detail_triangles[i]]);
+        high = fmax(high, a->detail[3 * a->detail_triangles[i]]);
+    }
+    return high - low;
+}
+
 /* With the ribs as an organ of their own, the chest is held by their joint whatever moves the skin; in one mesh with
  * all other bones, by the weights of the skin. */
 TEST(ribs_hold_the_chest)
@@ -258,22 +269,27 @@ TEST(ribs_hold_the_chest)
     sup_error error = {0};
     man.def.wrap = man.organs[0].shape;
     CHECK_OK(sup_anatomy_create(NULL, &man.def, &whole, NULL, &error), error);
-    /* triangles of the trunk first */
+    /* separate triangles, those of the rib cage first */
     sup_shape bones = man.organs[0].shape;
-    int32_t *triangles = malloc(3 * (size_t)bones.triangle_count * sizeof *triangles), ribs = 0, others = 0;
-    CHECK(triangles != NULL);
+    size_t corners = 3 * (size_t)bones.triangle_count;
+    int32_t *triangles = malloc(corners * sizeof *triangles), ribs = 0, others = 0;
+    double *positions = malloc(3 * corners * sizeof *positions);
+    CHECK(triangles != NULL && positions != NULL);
     for (int32_t t = 0; t < bones.triangle_count; t++) {
         const double *p = bones.positions + 3 * bones.triangles[3 * t];
         bool rib = fabs(p[0]) < 0.1 && p[1] > 1.08 && p[1] < 1.42;
-        int32_t to = rib ? ribs++ : bones.triangle_count - ++others;
-        memcpy(triangles + 3 * to, bones.triangles + 3 * t, 3 * sizeof *triangles);
+        int32_t to = 3 * (rib ? ribs++ : bones.triangle_count - ++others);
+        for (int32_t k = 0; k < 3; k++) {
+            memcpy(positions + 3 * (to + k), bones.positions + 3 * bones.triangles[3 * t + k], 3 * sizeof *positions);
+            triangles[to + k] = to + k;
+        }
     }
+    for (int32_t i = 0; i < 3 * others; i++)
+        triangles[3 * ribs + i] = i;
     sup_anatomy_organ organs[3] = {man.organs[0], man.organs[0], man.organs[1]};
     organs[0].name = "ribs";
-    organs[0].shape.triangles = triangles;
-    organs[0].shape.triangle_count = ribs;
-    organs[1].shape.triangles = triangles + 3 * (size_t)ribs;
-    organs[1].shape.triangle_count = others;
+    organs[0].shape = (sup_shape){3 * ribs, ribs, positions, triangles};
+    organs[1].shape = (sup_shape){3 * others, others, positions + 9 * (size_t)ribs, triangles + 3 * (size_t)ribs};
     man.def.organs = organs;
     man.def.organ_count = 3;
     CHECK_OK(sup_anatomy_create(NULL, &man.def, &parts, NULL, &error), error);
@@ -296,10 +312,37 @@ TEST(ribs_hold_the_chest)
     CHECK(by_weight < chest);
     CHECK_EQ(free_belly, belly);
     CHECK(whole->organ_joint[0] >= 0);
+    /* In a body that is much broader the rib cage keeps its breadth, all organs are inside the skin, and growth and
+     * loss leave bones in their place. */
+    sup_shape skin = {parts->vertex_count, parts->triangle_count, NULL, parts->triangles};
+    double *broad = malloc(3 * (size_t)parts->vertex_count * sizeof *broad);
+    CHECK(broad != NULL);
+    for (int32_t i = 0; i < 3 * parts->vertex_count; i++)
+        broad[i] = parts->skin[i] * (i % 3 == 1 ? 1.0 : i % 3 == 2 ? 1.5 : 1.25);
+    skin.positions = broad;
+    sup_body *body = NULL, *heavier = NULL, *lighter = NULL;
+    sup_body_fit_def fit = {.skin = broad};
+    CHECK_OK(sup_body_fit(NULL, parts, &fit, &body, &error), error);
+    const sup_anatomy *b = &body->layers;
+    double before = breadth(parts, 0), after = breadth(b, 0);
+    CHECK_MSG(after > 0.95 * before && after < 1.05 * before, "ribs %g times as broad", after / before);
+    CHECK_EQ(sup_points_outside(NULL, &skin, b->detail_vertex_count, b->detail, NULL, NULL), 0);
+    sup_body_grow_def gain = {.fat = 8.0}, loss = {.fat = -2.0};
+    CHECK_OK(sup_body_grow(NULL, body, &gain, &heavier, &error), error);
+    CHECK_OK(sup_body_grow(NULL, body, &loss, &lighter, &error), error);
+    for (int32_t i = 0; i < 3 * b->organ_vertex[2]; i++) { /* the bones */
+        CHECK_NEAR(heavier->layers.detail[i], b->detail[i], 1e-9);
+        CHECK_NEAR(lighter->layers.detail[i], b->detail[i], 1e-9);
+    }
+    sup_body_destroy(body);
+    sup_body_destroy(heavier);
+    sup_body_destroy(lighter);
+    free(broad);
     sup_anatomy_destroy(parts);
     sup_anatomy_destroy(whole);
     capsule_man_free(&man);
     free(triangles);
+    free(positions);
 }
 
 static void refuse(const sup_anatomy_def *def, const char *id)
