@@ -260,6 +260,7 @@ static void print_json(const fit_work *w)
     app_json_integer(&json, "crossings", b->crossings);
     app_json_integer(&json, "inverted", b->inverted);
     app_json_number(&json, "alignment", b->alignment);
+    if (w->registration != NULL) app_json_numbers(&json, "from_scan", w->registration->from_scan, 12);
     app_json_number(&json, "register_ms", w->register_ms);
     app_json_number(&json, "fit_ms", w->fit_ms);
     app_json_object_end(&json);

@@ -42,6 +42,16 @@ refuse 1 "grow: unknown region" 'region' \
     "$supple" anatomy grow person.glb --fat 4 --region ears=1 -o other.glb --quiet
 refuse 1 "grow: onto itself" 'person.glb' "$supple" anatomy grow person.glb --fat 4 -o person.glb --quiet
 
+if [ -d "$assets/shapes" ] && [ -d "$assets/scans" ]; then
+    run 0 "train" "$supple" anatomy train "$assets/shapes" -o people.composition --quiet
+    run 0 "register" "$supple" anatomy register "$assets/scans/scan_male_apose.ply" --composition people.composition \
+        -o registered.obj --json
+    numbers=$(tr -d ' \n' <out | sed -n 's/.*"from_scan":\[\([^]]*\)\].*/\1/p' | tr ',' '\n' | grep -c -E '^-?[0-9.e+-]+$')
+    check "register: the transform of the scan" [ "$numbers" = 12 ]
+else
+    skip "register" "no shared assets"
+fi
+
 run 0 "bake" "$supple" bake heavier.glb --method anatomy -o heavier.pc2 --quiet
 check "bake: wrote it" [ -s heavier.pc2 ]
 finish
