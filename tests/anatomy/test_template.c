@@ -4,6 +4,7 @@
 #include "anatomy/body_roles.h"
 #include "anatomy/bone_parts.h"
 #include "anatomy/enclosure.h"
+#include "supple/supple.h"
 #include "anatomy/joint_match.h"
 #include "anatomy/man.h"
 #include "anatomy/shapes.h"
@@ -247,6 +248,69 @@ TEST(joints_match_by_role_side_and_place)
     capsule_man_free(&man);
 }
 
+/* Part of the vertices of the muscles outside the skin after a step of a method with an arm raised; `farthest` gets the
+ * largest distance of a muscle from its place in the rest pose. */
+static double muscles_outside(const sup_character *c, const char *method, double angle, double *farthest)
+{
+    sup_error error = {0};
+    sup_rig *rig = NULL;
+    sup_pose *pose = NULL;
+    sup_model *model = NULL;
+    sup_instance *instance = NULL;
+    CHECK_OK(sup_rig_create(NULL, c, NULL, &rig, &error), error);
+    CHECK_OK(sup_pose_create(NULL, c, &pose, &error), error);
+    CHECK_OK(sup_bind(NULL, sup_method_find(method), rig, NULL, &model, &error), error);
+    CHECK_OK(sup_instance_create(NULL, model, NULL, &instance, &error), error);
+    float *out = malloc(3 * (size_t)rig->vertex_count * sizeof *out);
+    double *skin = malloc(3 * (size_t)rig->vertex_count * sizeof *skin);
+    CHECK(out != NULL && skin != NULL);
+    sup_transform *local = malloc((size_t)c->node_count * sizeof *local);
+    CHECK(local != NULL);
+    for (int32_t n = 0; n < c->node_count; n++) {
+        local[n] = c->nodes[n].rest;
+        if (strcmp(c->nodes[n].name, "left_upper_arm") == 0)
+            local[n].rotation = (sup_quat){0.0f, 0.0f, (float)sin(0.5 * angle), (float)cos(0.5 * angle)};
+    }
+    CHECK_EQ(sup_pose_from_local(c, local, pose), SUP_OK);
+    free(local);
+    sup_skin_out where = {.positions = out};
+    CHECK_EQ(sup_instance_reset(instance, pose), SUP_OK);
+    for (int f = 0; f < 4; f++)
+        CHECK_EQ(sup_instance_step(instance, pose, 1.0f / 30.0f, &where), SUP_OK);
+    const sup_primitive *muscles = &c->primitives[c->primitive_count - 1];
+    for (int32_t i = 0; i < 3 * rig->vertex_count; i++)
+        skin[i] = (double)out[i];
+    *farthest = 0.0;
+    for (int32_t i = 3 * muscles->vertex_first; i < 3 * (muscles->vertex_first + muscles->vertex_count); i++)
+        *farthest = fmax(*farthest, fabs(skin[i] - (double)rig->positions[i]));
+    sup_shape surface = {c->primitives[0].vertex_count, c->primitives[0].triangle_count, skin, c->triangles};
+    int32_t outside =
+        sup_points_outside(NULL, &surface, muscles->vertex_count, skin + 3 * (size_t)muscles->vertex_first, NULL, NULL);
+    free(out);
+    free(skin);
+    sup_instance_destroy(instance);
+    sup_model_destroy(model);
+    sup_pose_destroy(pose);
+    double part = (double)outside / muscles->vertex_count;
+    sup_rig_destroy(rig);
+    return part;
+}
+
+/* Skin and bones carry the muscles: with one joint they leave the skin. */
+static void check_muscles_in_motion(const sup_body *body)
+{
+    sup_error error = {0};
+    sup_character *character = NULL;
+    double farthest;
+    CHECK_OK(sup_body_character(NULL, body, &character, &error), error);
+    CHECK(muscles_outside(character, "anatomy", 0.0, &farthest) < 0.002);
+    CHECK_MSG(farthest < 0.004, "at rest muscles are %g m away", farthest);
+    double rigid = muscles_outside(character, "linear", -0.9, &farthest);
+    double carried = muscles_outside(character, "anatomy", -0.9, &farthest);
+    CHECK_MSG(rigid > 0.05 && carried < 0.01, "%g outside, %g with one joint", carried, rigid);
+    sup_character_destroy(character);
+}
+
 /* Of the vertices that an organ's triangles use, along x. */
 static double breadth(const sup_anatomy *a, int32_t organ)
 {
@@ -334,6 +398,7 @@ TEST(ribs_hold_the_chest)
         CHECK_NEAR(heavier->layers.detail[i], b->detail[i], 1e-9);
         CHECK_NEAR(lighter->layers.detail[i], b->detail[i], 1e-9);
     }
+    check_muscles_in_motion(body);
     sup_body_destroy(body);
     sup_body_destroy(heavier);
     sup_body_destroy(lighter);
