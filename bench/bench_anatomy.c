@@ -7,6 +7,7 @@
  * Target masses are those that the composition predicts from each shape. Runs on two threads. */
 #include "anatomy/warp.h"
 #include "anatomy/layers.h"
+#include "anatomy/masses.h"
 #include "supple/anatomy.h"
 #include "supple/load.h"
 
@@ -47,7 +48,7 @@ typedef struct bench {
 /* Distance of the fat layer from what eq. 4.14 and the range allow, as a fraction of it; the limit is 2 %. */
 static double mass_miss(const sup_body_masses *m)
 {
-    double ratio = 1.1 / 0.9, excess = (m->fat - m->fat_target) - ratio * (m->muscle - m->muscle_target);
+    double ratio = sup_masses_trade(), excess = (m->fat - m->fat_target) - ratio * (m->muscle - m->muscle_target);
     if (m->clamped) return fmin(fabs(m->fat - m->fat_min), fabs(m->fat - m->fat_max)) / fmax(1.0, m->fat);
     return fabs(excess / (1.0 + ratio * ratio)) / fmax(1.0, m->fat_layer * 0.9);
 }

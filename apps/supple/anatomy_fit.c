@@ -208,6 +208,17 @@ static int copy_skin(fit_work *w, int32_t first)
     return predict_masses(w, w->positions);
 }
 
+/* The target mass, and by how much the body misses it. */
+static void print_target(const fit_work *w, double mass, double target)
+{
+    printf("; %s %.1f, missed by %+.1f", w->predicted ? "predicted" : "target", target, mass - target);
+}
+
+static double miss(double mass, double target)
+{
+    return target != 0.0 ? mass - target : 0.0;
+}
+
 static void print_result(const fit_work *w)
 {
     const sup_body *b = w->body;
@@ -217,9 +228,9 @@ static void print_result(const fit_work *w)
     if (w->registration != NULL) printf(" after %.1f s of registration", 1e-3 * w->register_ms);
     printf("\n  fat        %.1f kg (range %.1f to %.1f), %.1f of it visceral", m->fat, m->fat_min, m->fat_max,
            m->visceral);
-    if (m->fat_target != 0.0) printf("; %s %.1f", w->predicted ? "predicted" : "target", m->fat_target);
+    if (m->fat_target != 0.0) print_target(w, m->fat, m->fat_target);
     printf("\n  muscle     %.1f kg (range %.1f to %.1f)", m->muscle, m->muscle_min, m->muscle_max);
-    if (m->muscle_target != 0.0) printf("; %s %.1f", w->predicted ? "predicted" : "target", m->muscle_target);
+    if (m->muscle_target != 0.0) print_target(w, m->muscle, m->muscle_target);
     printf("%s\n", m->clamped ? "; clamped to the range" : "");
     printf("  layers     %d vertices outside the next layer, %d inverted prisms, alignment error %.3f\n",
            (int)b->crossings, (int)b->inverted, b->alignment);
@@ -236,17 +247,20 @@ static void print_json(const fit_work *w)
     app_json_number(&json, "height_m", b->height);
     app_json_number(&json, "fat_kg", b->masses.fat);
     app_json_number(&json, "fat_target_kg", b->masses.fat_target);
+    app_json_number(&json, "fat_miss_kg", miss(b->masses.fat, b->masses.fat_target));
     app_json_number(&json, "fat_min_kg", b->masses.fat_min);
     app_json_number(&json, "fat_max_kg", b->masses.fat_max);
     app_json_number(&json, "visceral_kg", b->masses.visceral);
     app_json_number(&json, "muscle_kg", b->masses.muscle);
     app_json_number(&json, "muscle_target_kg", b->masses.muscle_target);
+    app_json_number(&json, "muscle_miss_kg", miss(b->masses.muscle, b->masses.muscle_target));
     app_json_number(&json, "muscle_min_kg", b->masses.muscle_min);
     app_json_number(&json, "muscle_max_kg", b->masses.muscle_max);
     app_json_integer(&json, "clamped", b->masses.clamped);
     app_json_integer(&json, "crossings", b->crossings);
     app_json_integer(&json, "inverted", b->inverted);
     app_json_number(&json, "alignment", b->alignment);
+    if (w->registration != NULL) app_json_numbers(&json, "from_scan", w->registration->from_scan, 12);
     app_json_number(&json, "register_ms", w->register_ms);
     app_json_number(&json, "fit_ms", w->fit_ms);
     app_json_object_end(&json);

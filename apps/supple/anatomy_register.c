@@ -95,6 +95,7 @@ static void print_json(const register_values *values, const sup_registration *r,
     app_json_integer(&json, "inside_out", r->inside_out);
     app_json_integer(&json, "cloud", r->is_cloud);
     app_json_number(&json, "dropped", r->dropped);
+    app_json_numbers(&json, "from_scan", r->from_scan, 12); /* [A | t] by rows, to metres with Y up */
     app_json_number(&json, "coverage", r->coverage);
     app_json_number(&json, "explained", r->explained);
     app_json_number(&json, "model_error_mm", 1e3 * r->model_error);

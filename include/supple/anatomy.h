@@ -345,7 +345,9 @@ SUP_API sup_result sup_anatomy_load(const sup_context *context, const char *path
 SUP_API sup_result sup_anatomy_save(const sup_context *context, const sup_anatomy *anatomy, const char *path,
                                     sup_error *error);
 /* Sets the joints of bones from a JSON file: {"bone_to_joint": {BONE: JOINT, ...}}; *attached gets the number of
- * bones that were set. Names that the file or the template does not have are ignored. */
+ * bones that were set. If the file has a skeleton, "joints": [{"name", "parent", "position"}, ...], JOINT is one of its
+ * names: joints of other names in the template are found by their role, side and place. Lines without an effect and
+ * bones without a line are warnings in the log. */
 SUP_API sup_result sup_anatomy_attach(const sup_context *context, const char *path, const sup_joints *joints,
                                       sup_anatomy_organ *organs, int32_t organ_count, int32_t *attached,
                                       sup_error *error);

@@ -3,6 +3,7 @@
  * Based on: [komaritzan2022] section 4.2.4. */
 #include "anatomy/body.h"
 
+#include "anatomy/bone_groups.h"
 #include "anatomy/details.h"
 #include "anatomy/fit_bone.h"
 #include "anatomy/fit_muscle.h"
@@ -10,8 +11,10 @@
 #include "anatomy/settle.h"
 #include "anatomy/array_store.h"
 
-static const double shortest = 0.5, tallest = 2.6; /* metres */
-enum { BISECTIONS = 40 };
+static const double shortest = 0.5, tallest = 2.6;        /* metres */
+static const double reported_breadth = 0.949;             /* of rib cage and pelvis: narrower is a warning */
+static const double max_offset = 0.005, thinnest = 0.004; /* metres: of the skeleton surface, and of a line */
+enum { BISECTIONS = 40, OFFSETS = 1 };
 
 static bool copy_texts(sup_arena *arena, char *const *texts, int32_t count, char ***copies)
 {
@@ -107,7 +110,7 @@ static double excess(const sup_body_masses *masses)
     double fat = masses->fat - masses->fat_target, muscle = masses->muscle - masses->muscle_target;
     if (masses->muscle_target == 0.0) return fat;
     if (masses->fat_target == 0.0) return -muscle;
-    return fat - (1.1 / 0.9) * muscle;
+    return fat - sup_masses_trade() * muscle;
 }
 
 static void match_masses(mixture *m)
@@ -135,6 +138,24 @@ static void match_masses(mixture *m)
     mix(m, at_smallest > 0.0 ? 0.5 * (low + high) : 0.0);
 }
 
+/* The average muscles, and the masses with these. */
+static sup_result average_muscles(const sup_context *context, const double *const scaled[3], double hidden,
+                                  sup_body *body, double *average, double *scratch, sup_mass_frame *frame,
+                                  sup_error *error)
+{
+    sup_anatomy *a = &body->layers;
+    int32_t stages = 0;
+    sup_result result = sup_muscle_fit(context, a, scaled, a->skin, a->bone, average, &stages, error);
+    if (result != SUP_OK) return result;
+    sup_cavity_depth(a, scaled[1], scaled[2], body->scale, body->cavity);
+    double template_cavity = sup_cavity_volume(a, scaled[1], scaled[2], body->cavity, scratch);
+    sup_muscle_positions(a, a->skin, a->bone, average, a->muscle);
+    sup_mass_frame_set(a, a->skin, a->muscle, a->bone, body->scale, template_cavity, body->height, hidden, scratch,
+                       frame);
+    sup_masses_measure(a, a->skin, a->muscle, a->bone, frame, &body->masses);
+    return SUP_OK;
+}
+
 static void measure_alignment(sup_body *body, double *scratch)
 {
     sup_anatomy *a = &body->layers;
@@ -144,8 +165,28 @@ static void measure_alignment(sup_body *body, double *scratch)
     body->alignment = sup_layer_alignment(a, a->skin, scratch, a->bone, scratch + 3 * n);
 }
 
-sup_result sup_body_fit_muscles(const sup_context *context, const double *const scaled[3], sup_body *body,
-                                sup_error *error)
+/* The skeleton surface encloses more than the bones, by a distance that is known to some millimetres: it moves along
+ * the lines by what the targets of both masses need, then the surfaces are repaired. */
+static sup_result offset_bone(const sup_context *context, sup_body *body, sup_error *error)
+{
+    sup_anatomy *a = &body->layers;
+    double area = sup_surface_area(a->triangle_count, a->triangles, a->bone, a->excluded);
+    double offset = area > 0.0 ? sup_masses_deficit(&body->masses, body->height) / area : 0.0;
+    offset = body->scale * fmax(-max_offset, fmin(max_offset, offset));
+    for (int32_t v = 0; v < a->vertex_count; v++) {
+        sup_vec3d line = sup_v3_sub(sup_point(a->skin, v), sup_point(a->bone, v));
+        double length = sup_v3_length(line), move = fmax(offset, thinnest - length);
+        if (a->excluded[v] || !(length > thinnest)) continue;
+        sup_point_set(a->bone, v, sup_v3_madd(sup_point(a->bone, v), -move / length, line));
+    }
+    sup_repair_report repaired = {0};
+    sup_result result = sup_repair_bone(context, a, a->skin, a->bone, &repaired, error);
+    body->moved += repaired.moved;
+    return result;
+}
+
+sup_result sup_body_fit_muscles(const sup_context *context, const double *const scaled[3], double hidden,
+                                sup_body *body, sup_error *error)
 {
     sup_context resolved = sup_context_resolve(context);
     sup_arena arena = sup_arena_create(&resolved.allocator);
@@ -157,20 +198,19 @@ sup_result sup_body_fit_muscles(const sup_context *context, const double *const 
     m.smallest = sup_arena_alloc(&arena, n, sizeof(double));
     m.largest = sup_arena_alloc(&arena, n, sizeof(double));
     m.fraction = sup_arena_alloc(&arena, n, sizeof(double));
-    int32_t stages = 0;
     sup_repair_report repaired = {0};
     sup_result result = SUP_OK;
     if (average == NULL || scratch == NULL || m.smallest == NULL || m.largest == NULL || m.fraction == NULL)
         result = sup_fail_memory(error, "a person's muscles");
-    if (result == SUP_OK) result = sup_muscle_fit(context, a, scaled, a->skin, a->bone, average, &stages, error);
+    for (int pass = 0; pass < OFFSETS + 1 && result == SUP_OK; pass++) {
+        bool both = body->masses.fat_target != 0.0 && body->masses.muscle_target != 0.0;
+        if (pass > 0 && both) result = offset_bone(context, body, error);
+        if (result == SUP_OK && (pass == 0 || both))
+            result = average_muscles(context, scaled, hidden, body, average, scratch, &m.frame, error);
+    }
     if (result == SUP_OK)
         result = sup_muscle_extremes(context, a, a->skin, a->bone, average, body->scale, m.smallest, m.largest, error);
     if (result == SUP_OK) {
-        sup_cavity_depth(a, scaled[1], scaled[2], body->scale, body->cavity);
-        double template_cavity = sup_cavity_volume(a, scaled[1], scaled[2], body->cavity, scratch);
-        sup_muscle_positions(a, a->skin, a->bone, average, a->muscle);
-        sup_mass_frame_set(a, a->skin, a->muscle, a->bone, body->scale, template_cavity, body->height, scratch,
-                           &m.frame);
         match_masses(&m);
         if (body->masses.fat_target == 0.0 && body->masses.muscle_target == 0.0) {
             memcpy(m.fraction, average, n * sizeof(double));
@@ -241,8 +281,38 @@ static sup_result cancelled(sup_error *error)
     return sup_fail(error, SUP_ERROR_CANCELLED, "anatomy.fit.cancelled", "", "The fit was cancelled.");
 }
 
+/* Eq. 4.7 places the groups of bones; then the skeleton surface is fitted to these. */
+static sup_result fit_bones(const sup_context *context, double *const scaled[3], sup_body *body,
+                            sup_bone_groups *groups, sup_error *error)
+{
+    sup_arena *arena = &body->storage->arena;
+    sup_anatomy *a = &body->layers;
+    size_t n = (size_t)a->vertex_count;
+    double *around = sup_arena_alloc(arena, 3 * n, sizeof(double));
+    sup_bone_fit_report report = {0};
+    sup_bone_fit_def def = {.scaled_skin = scaled[0], .scaled_bone = scaled[2], .skin = a->skin};
+    if (around == NULL) return sup_fail_memory(error, "a person's bones");
+    memcpy(a->bone, scaled[2], 3 * n * sizeof(double));
+    sup_result result = sup_bone_fit(context, a, &def, a->bone, &report, error);
+    if (result == SUP_OK)
+        result = sup_bone_groups_place(context, groups, body->scale, scaled[2], a->bone, a->skin, error);
+    bool any = false;
+    for (int32_t g = 0; g < SUP_BONES_GROUPS; g++)
+        any = any || groups->has_map[g];
+    if (result != SUP_OK || !any) return result;
+    if (groups->narrowest < reported_breadth)
+        sup_log(context, SUP_LOG_WARNING,
+                "%s: the rib cage or the pelvis is %.0f %% of the template's breadth at this height: "
+                "the skin has no room for more.",
+                body->name, 100.0 * groups->narrowest);
+    result = sup_bone_groups_surface(context, groups, scaled[2], a->skin, around, error);
+    def.tether = around;
+    if (result == SUP_OK) result = sup_bone_fit(context, a, &def, a->bone, &report, error);
+    return result;
+}
+
 static sup_result fit_layers(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
-                             sup_body *body, sup_error *error)
+                             sup_body *body, sup_bone_groups *groups, sup_error *error)
 {
     sup_arena *arena = &body->storage->arena;
     sup_anatomy *a = &body->layers;
@@ -258,19 +328,21 @@ static sup_result fit_layers(const sup_context *context, const sup_anatomy *anat
                                      &body->scale, error);
     if (result != SUP_OK) return result;
     if (!report(def, 0.05F, "bones")) return cancelled(error);
-    sup_bone_fit_report bone = {0};
     sup_repair_report repaired = {0};
-    result = sup_bone_fit(context, a, scaled[0], scaled[2], a->skin, a->bone, &bone, error);
+    result = fit_bones(context, scaled, body, groups, error);
     if (result == SUP_OK) result = sup_repair_bone(context, a, a->skin, a->bone, &repaired, error);
     body->moved = repaired.moved;
     if (result != SUP_OK) return result;
     if (!report(def, 0.5F, "muscles")) return cancelled(error);
     const double *const surfaces[3] = {scaled[0], scaled[1], scaled[2]};
-    return sup_body_fit_muscles(context, surfaces, body, error);
+    double hidden = 0.0;
+    result = sup_hidden_muscle(context, anatomy, &hidden, error);
+    hidden *= body->scale * body->scale * body->scale;
+    return result == SUP_OK ? sup_body_fit_muscles(context, surfaces, hidden, body, error) : result;
 }
 
 static sup_result fit_details(const sup_context *context, const sup_anatomy *anatomy, const sup_body_fit_def *def,
-                              sup_body *body, sup_error *error)
+                              const sup_bone_groups *groups, sup_body *body, sup_error *error)
 {
     sup_anatomy_warp *own = NULL;
     sup_result result = SUP_OK;
@@ -278,6 +350,7 @@ static sup_result fit_details(const sup_context *context, const sup_anatomy *ana
     if (!report(def, 0.8F, "details")) return cancelled(error);
     if (def->warp == NULL) result = sup_anatomy_warp_create(context, anatomy, 0, 0, &own, error);
     if (result == SUP_OK) result = sup_details_warp(own != NULL ? own : def->warp, anatomy, &body->layers, error);
+    if (result == SUP_OK) result = sup_details_place(context, groups, &body->layers, error);
     sup_anatomy_warp_destroy(own);
     return result;
 }
@@ -300,9 +373,14 @@ sup_result sup_body_fit(const sup_context *context, const sup_anatomy *anatomy, 
     made->masses.fat_target = def->fat;
     made->masses.muscle_target = def->muscle;
     if (def->sex != SUP_SEX_UNKNOWN) made->layers.sex = def->sex;
-    result = fit_layers(context, anatomy, def, made, error);
-    if (result == SUP_OK) result = fit_details(context, anatomy, def, made, error);
+    sup_context resolved = sup_context_resolve(context);
+    sup_arena arena = sup_arena_create(&resolved.allocator);
+    sup_bone_groups groups;
+    result = sup_bone_groups_find(context, anatomy, &arena, &groups, error);
+    if (result == SUP_OK) result = fit_layers(context, anatomy, def, made, &groups, error);
+    if (result == SUP_OK) result = fit_details(context, anatomy, def, &groups, made, error);
     if (result == SUP_OK) report(def, 1.0F, "done");
+    sup_arena_destroy(&arena);
     if (result != SUP_OK)
         sup_body_destroy(made);
     else

@@ -127,6 +127,18 @@ static char *body_extras(const sup_body *body, sup_arena *arena)
     return extras;
 }
 
+bool sup_body_primitive_is_muscle(const sup_character *character, int32_t primitive)
+{
+    static const char key[] = "\"muscles\":\"";
+    const char *extras = character->extras, *body = extras != NULL ? strstr(extras, "\"supple_body\"") : NULL;
+    const char *digits = body != NULL ? strstr(body, key) : NULL;
+    if (digits == NULL || primitive < 1) return false;
+    digits += sizeof key - 1;
+    for (int32_t p = 1; p < primitive; p++, digits++)
+        if (*digits != '0' && *digits != '1') return false;
+    return *digits == '1';
+}
+
 /* --- Organs --- */
 
 /* The joint with most votes around an organ: the layer vertices nearest to a few of its vertices vote with their

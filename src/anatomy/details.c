@@ -5,6 +5,8 @@
 #include "anatomy/details.h"
 
 #include "anatomy/warp.h"
+#include "geometry/bvh.h"
+#include "geometry/winding.h"
 
 struct sup_anatomy_warp {
     sup_context context;
@@ -15,7 +17,8 @@ struct sup_anatomy_warp {
     int32_t bone_count, muscle_count;
 };
 
-enum { BONE_CENTRES = 5000, MUSCLE_CENTRES = 7000 };
+static const double below_skin = 0.001; /* metres */
+enum { BONE_CENTRES = 5000, MUSCLE_CENTRES = 7000, PUSHES = 4 };
 
 static bool has_organs(const sup_anatomy *anatomy, bool muscles)
 {
@@ -120,4 +123,74 @@ sup_result sup_details_warp(sup_anatomy_warp *warp, const sup_anatomy *anatomy, 
         result = warp_organs(warp->muscle, warp->muscle_count, warp->muscle_centre, true, anatomy, body, &arena, error);
     sup_arena_destroy(&arena);
     return result;
+}
+
+typedef struct push_work {
+    sup_anatomy *body;
+    sup_bvh tree;
+    sup_winding winding;
+    unsigned char *near_skin; /* [detail_vertex_count] not yet known to be deep enough */
+} push_work;
+
+static void push_range(void *user, int32_t begin, int32_t end, int32_t worker)
+{
+    push_work *w = user;
+    const sup_anatomy *a = w->body;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++) {
+        if (!w->near_skin[v]) continue;
+        sup_vec3d p = sup_point(a->detail, v);
+        sup_bvh_nearest near = sup_bvh_closest(&w->tree, p, INFINITY);
+        bool inside = sup_winding_number(&w->winding, p) >= 0.5;
+        w->near_skin[v] = near.triangle >= 0 && !(inside && near.distance >= 0.999 * below_skin);
+        if (!w->near_skin[v]) continue;
+        const int32_t *c = a->triangles + 3 * (size_t)near.triangle;
+        sup_vec3d o = sup_point(a->skin, c[0]);
+        sup_vec3d n = sup_v3_cross(sup_v3_sub(sup_point(a->skin, c[1]), o), sup_v3_sub(sup_point(a->skin, c[2]), o));
+        n = sup_v3_unit_or(n, sup_v3(0.0, 0.0, 0.0));
+        sup_point_set(w->body->detail, v, sup_v3_madd(near.point, -below_skin, n));
+    }
+}
+
+sup_result sup_details_push_in(const sup_context *context, bool muscles_only, sup_anatomy *body, sup_error *error)
+{
+    sup_context resolved = sup_context_resolve(context);
+    sup_arena arena = sup_arena_create(&resolved.allocator);
+    size_t n = 3 * (size_t)body->vertex_count, details = (size_t)body->detail_vertex_count;
+    float *positions = sup_arena_alloc(&arena, n, sizeof *positions);
+    push_work work = {.body = body};
+    work.near_skin = sup_arena_alloc(&arena, details + 1, 1);
+    sup_result result =
+        positions != NULL && work.near_skin != NULL ? SUP_OK : sup_fail_memory(error, "a person's bones and muscles");
+    for (size_t i = 0; i < n && result == SUP_OK; i++)
+        positions[i] = (float)body->skin[i];
+    if (result == SUP_OK)
+        result = sup_bvh_create(context, positions, body->triangle_count, body->triangles, &work.tree, error);
+    if (result == SUP_OK) {
+        result = sup_winding_create(&resolved.allocator, positions, body->triangle_count, body->triangles,
+                                    &work.winding, error);
+        if (result == SUP_OK) {
+            for (int32_t p = 0; p < body->organ_count; p++)
+                for (int32_t v = body->organ_vertex[p]; v < body->organ_vertex[p + 1]; v++)
+                    work.near_skin[v] = !muscles_only || body->organ_is_muscle[p];
+            for (int pass = 0; pass < PUSHES; pass++)
+                sup_parallel(&resolved, body->detail_vertex_count, 256, push_range, &work);
+            sup_winding_destroy(&work.winding);
+        }
+        sup_bvh_free(&work.tree);
+    }
+    sup_arena_destroy(&arena);
+    return result;
+}
+
+sup_result sup_details_place(const sup_context *context, const sup_bone_groups *groups, sup_anatomy *body,
+                             sup_error *error)
+{
+    const sup_anatomy *from = groups->anatomy;
+    for (int32_t p = 0; p < from->organ_count; p++) {
+        if (!sup_bone_groups_has(groups, groups->organ[p])) continue;
+        for (int32_t v = from->organ_vertex[p]; v < from->organ_vertex[p + 1]; v++)
+            sup_point_set(body->detail, v, sup_bone_groups_point(groups, groups->organ[p], sup_point(from->detail, v)));
+    }
+    return sup_details_push_in(context, false, body, error);
 }

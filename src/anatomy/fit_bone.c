@@ -11,6 +11,9 @@
 #include "math/polar.h"
 
 static const double bending_weight = 0.1, tissue_weight = 0.01, collision_weight = 50.0;
+/* Weight of the distance from the surface around the bones, per area: 1 mm weighs as much as a stretch of the tissue by
+ * 0.1. Along that surface vertices are free to follow the skin. */
+static const double tether_weight = 1e6;
 static const double min_stretch = 0.2, max_stretch = 5.0; /* alpha */
 /* metres below the skin: the collision target, and the depth that is no collision */
 static const double beneath = 0.002, nearest = 0.001;
@@ -32,6 +35,10 @@ typedef struct bone_fit {
     double *seen;
     sup_bvh tree;
     sup_winding winding;
+    sup_bvh tether;          /* surface around the bones */
+    const double *areas;     /* [vertex_count] of the solver */
+    const double *positions; /* of the projection in progress */
+    double *right_side;
 } bone_fit;
 
 /* R B diag(1, 1, alpha) B^T of eq. 4.8. */
@@ -92,6 +99,27 @@ static sup_result make_tissue(bone_fit *fit, sup_arena *arena, const double *sca
     sup_result result = sup_elements_create(fit->context, &def, tissue, error);
     if (result == SUP_OK) sup_elements_set_fixed(*tissue, fit->skin);
     return result;
+}
+
+static void tether_range(void *user, int32_t begin, int32_t end, int32_t worker)
+{
+    const bone_fit *fit = user;
+    SUP_UNUSED(worker);
+    for (int32_t v = begin; v < end; v++) {
+        if (fit->anatomy->excluded[v]) continue;
+        sup_bvh_nearest near = sup_bvh_closest(&fit->tether, sup_point(fit->positions, v), INFINITY);
+        double weight = 0.5 * tether_weight * fit->areas[v];
+        sup_point_set(fit->right_side, v, sup_v3_madd(sup_point(fit->right_side, v), weight, near.point));
+    }
+}
+
+static void project_tether(void *user, const double *positions, double *right_side)
+{
+    bone_fit *fit = user;
+    sup_context resolved = sup_context_resolve(fit->context);
+    fit->positions = positions;
+    fit->right_side = right_side;
+    sup_parallel(&resolved, fit->anatomy->vertex_count, 128, tether_range, fit);
 }
 
 static void collide_range(void *user, int32_t begin, int32_t end, int32_t worker)
@@ -174,38 +202,67 @@ static sup_result make_trees(bone_fit *fit, sup_arena *arena, sup_error *error)
     return result;
 }
 
-sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, const double *scaled_skin,
-                        const double *scaled_bone, const double *skin, double *bone, sup_bone_fit_report *report,
+/* The diagonal matrix of the tether; its values are set when the solver's areas are known. */
+static sup_result make_tether(bone_fit *fit, sup_arena *arena, const double *surface, sup_csr *matrix, sup_error *error)
+{
+    const sup_anatomy *a = fit->anatomy;
+    size_t n = (size_t)a->vertex_count;
+    sup_triplet *triplets = sup_arena_alloc(arena, n, sizeof *triplets);
+    float *positions = sup_arena_alloc(arena, 3 * n, sizeof *positions);
+    if (triplets == NULL || positions == NULL) return sup_fail_memory(error, "the skeleton's fit");
+    for (size_t i = 0; i < 3 * n; i++)
+        positions[i] = (float)surface[i];
+    for (int32_t v = 0; v < a->vertex_count; v++)
+        triplets[v] = (sup_triplet){v, v, 1.0};
+    sup_result result = sup_csr_from_triplets(fit->context, a->vertex_count, triplets, a->vertex_count, matrix, error);
+    if (result == SUP_OK)
+        result = sup_bvh_create(fit->context, positions, a->triangle_count, a->triangles, &fit->tether, error);
+    return result;
+}
+
+static sup_result solve(bone_fit *fit, sup_arena *arena, const sup_bone_fit_def *def, sup_bone_fit_report *report,
                         sup_error *error)
 {
-    sup_context resolved = sup_context_resolve(context);
-    sup_arena arena = sup_arena_create(&resolved.allocator);
-    bone_fit fit = {.context = context, .anatomy = anatomy, .skin = skin, .bone = bone};
+    const sup_anatomy *a = fit->anatomy;
     sup_elements *tissue = NULL;
     sup_surface_fit *solver = NULL;
-    sup_result result = make_trees(&fit, &arena, error);
-    if (result != SUP_OK) {
-        sup_arena_destroy(&arena);
-        return result;
-    }
-    result = make_tissue(&fit, &arena, scaled_skin, scaled_bone, &tissue, error);
+    sup_csr matrix = {0};
+    sup_result result = make_tissue(fit, arena, def->scaled_skin, def->scaled_bone, &tissue, error);
+    if (result == SUP_OK && def->tether != NULL) result = make_tether(fit, arena, def->tether, &matrix, error);
     if (result == SUP_OK) {
-        sup_fit_term term = sup_elements_term(tissue);
-        sup_surface_fit_def def = {{anatomy->vertex_count, anatomy->triangle_count, scaled_bone, anatomy->triangles},
-                                   anatomy->excluded,
-                                   &term,
-                                   1};
-        result = sup_surface_fit_create(context, &def, &solver, error);
+        sup_fit_term terms[2] = {sup_elements_term(tissue), {&matrix, project_tether, fit}};
+        const double *rest = def->tether != NULL ? def->tether : def->scaled_bone;
+        sup_surface_fit_def fit_def = {
+            {a->vertex_count, a->triangle_count, rest, a->triangles}, a->excluded, terms, def->tether != NULL ? 2 : 1};
+        result = sup_surface_fit_create(fit->context, &fit_def, &solver, error);
     }
     if (result == SUP_OK) {
-        for (int32_t v = 0; v < anatomy->vertex_count; v++)
-            sup_point_set(bone, v, sup_point(anatomy->excluded[v] ? skin : scaled_bone, v));
-        result = minimise(&fit, solver, report, error);
+        fit->areas = sup_surface_fit_areas(solver);
+        for (int32_t v = 0; v < a->vertex_count && def->tether != NULL; v++)
+            matrix.value[v] = 0.5 * tether_weight * fit->areas[v];
+        for (int32_t v = 0; v < a->vertex_count; v++)
+            if (a->excluded[v]) sup_point_set(fit->bone, v, sup_point(fit->skin, v));
+        result = minimise(fit, solver, report, error);
     }
     sup_surface_fit_destroy(solver);
     sup_elements_destroy(tissue);
-    sup_winding_destroy(&fit.winding);
-    sup_bvh_free(&fit.tree);
+    sup_bvh_free(&fit->tether);
+    sup_csr_free(&matrix);
+    return result;
+}
+
+sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, const sup_bone_fit_def *def,
+                        double *bone, sup_bone_fit_report *report, sup_error *error)
+{
+    sup_context resolved = sup_context_resolve(context);
+    sup_arena arena = sup_arena_create(&resolved.allocator);
+    bone_fit fit = {.context = context, .anatomy = anatomy, .skin = def->skin, .bone = bone};
+    sup_result result = make_trees(&fit, &arena, error);
+    if (result == SUP_OK) {
+        result = solve(&fit, &arena, def, report, error);
+        sup_winding_destroy(&fit.winding);
+        sup_bvh_free(&fit.tree);
+    }
     sup_arena_destroy(&arena);
     return result;
 }

@@ -10,10 +10,15 @@ typedef struct sup_bone_fit_report {
     int32_t colliding;  /* vertices outside the skin at the end */
 } sup_bone_fit_report;
 
-/* Minimises eq. 4.7. `scaled_skin` and `scaled_bone` are the scaled template, `skin` is the person's; `bone`
- * receives the result. Excluded vertices are on the skin. */
-sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, const double *scaled_skin,
-                        const double *scaled_bone, const double *skin, double *bone, sup_bone_fit_report *report,
-                        sup_error *error);
+typedef struct sup_bone_fit_def {
+    const double *scaled_skin, *scaled_bone; /* [vertex_count*3] the scaled template */
+    const double *skin;                      /* [vertex_count*3] the person's */
+    /* [vertex_count*3] surface that the result stays on, sliding along it, unless the skin is in the way; NULL: none */
+    const double *tether;
+} sup_bone_fit_def;
+
+/* Minimises eq. 4.7. `bone` is the start and receives the result. Excluded vertices are on the skin. */
+sup_result sup_bone_fit(const sup_context *context, const sup_anatomy *anatomy, const sup_bone_fit_def *def,
+                        double *bone, sup_bone_fit_report *report, sup_error *error);
 
 #endif

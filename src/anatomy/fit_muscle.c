@@ -1,8 +1,8 @@
 /* fit_muscle.c - average, smallest and largest muscle surface of a person.
  *
  * Based on: [komaritzan2022] eq. 4.10, 4.11, 4.2 and 4.3 and the growth by muscle group of section 4.2.4.
- * Not specified in the thesis: a group grows by at most 0.7 and shrinks by at most 0.5 of its thickness; it stops
- * when three tenths of its thick vertices (at least half as thick as the thickest) touch the skin or the bone; each
+ * Not specified in the thesis: a group grows by at most 0.8 and shrinks by at most 0.75 of its thickness; it stops
+ * when half of its thick vertices (at least half as thick as the thickest) touch the skin or the bone; each
  * vertex also stops there individually. The smallest and largest surfaces are smoothed with w_reg = 1e-7, the last
  * weight of eq. 4.1. The bending weight is quartered per stage, not halved: same lines, half the factorisations. */
 #include "anatomy/fit_muscle.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 
 static const double first_bending = 0.01, bending_factor = 0.25, line_weight = 1.0;
-static const double line_distance = 0.0002;             /* metres: distance from the lines at convergence */
-static const double end_distance = 0.001;               /* metres: distance kept from bone and skin */
-static const double max_growth = 0.7, max_shrink = 0.5; /* fractions of the thickness */
-static const double thick_fraction = 0.5, tightest = 0.3;
+static const double line_distance = 0.0002;              /* metres: distance from the lines at convergence */
+static const double end_distance = 0.001;                /* metres: distance kept from bone and skin */
+static const double max_growth = 0.8, max_shrink = 0.75; /* fractions of the thickness */
+static const double thick_fraction = 0.5, tightest = 0.5;
 static const double end_bending = 1e-7;
 enum { MAX_STAGES = 16, STAGE_ITERATIONS = 12 };
 

@@ -36,6 +36,7 @@ typedef struct growth {
     const double *previous; /* [3n] the initial skin */
     const double *added;    /* [n] growth weight of each vertex */
     double drive;           /* s - 1, or the pressure */
+    bool loses;
     const double *fraction; /* [3*triangle_count] volume growth per tet: (target - rest) / (rest * drive) */
     const double *normals;  /* [3n] normals of the initial skin, for pressure; NULL for growth by volume */
     double *targets;        /* [3n] */
@@ -300,7 +301,7 @@ static sup_result refit_muscles(growth *g, bool visceral, sup_body *grown, sup_e
     sup_repair_report repaired = {0};
     sup_result result = fraction != NULL && scratch != NULL ? SUP_OK : sup_fail_memory(error, "a person's muscles");
     memcpy(a->bone, old->bone, 3 * n * sizeof(double));
-    if (result == SUP_OK) result = sup_repair_bone(g->context, a, a->skin, a->bone, &repaired, error);
+    if (result == SUP_OK && g->loses) result = sup_repair_bone(g->context, a, a->skin, a->bone, &repaired, error);
     if (result == SUP_OK && visceral)
         result = sup_muscle_fit(g->context, a, scaled, a->skin, a->bone, fraction, &stages, error);
     for (int32_t v = 0; v < a->vertex_count && result == SUP_OK; v++) {
@@ -321,7 +322,7 @@ static sup_result refit_muscles(growth *g, bool visceral, sup_body *grown, sup_e
         }
         sup_mass_frame frame = {.cavity = grown->cavity};
         sup_mass_frame_with_cavity(a, a->skin, a->muscle, a->bone, previous - sup_fat_volume(g->body->masses.visceral),
-                                   grown->height, scratch, &frame);
+                                   grown->height, g->body->masses.missing, scratch, &frame);
         sup_masses_measure(a, a->skin, a->muscle, a->bone, &frame, &grown->masses);
         grown->crossings = repaired.crossings;
         grown->inverted = repaired.inverted;
@@ -360,7 +361,13 @@ static sup_result warp_details(const growth *g, sup_error *error)
     sup_result result = sup_anatomy_warp_create(g->context, &g->body->layers, CENTRES, CENTRES, &warp, error);
     if (result == SUP_OK) result = sup_details_warp(warp, &g->body->layers, g->layers, error);
     sup_anatomy_warp_destroy(warp);
-    return result;
+    const sup_anatomy *old = &g->body->layers;
+    for (int32_t p = 0; p < old->organ_count; p++) { /* bones stay */
+        size_t first = 3 * (size_t)old->organ_vertex[p], end = 3 * (size_t)old->organ_vertex[p + 1];
+        if (!old->organ_is_muscle[p] && end > first)
+            memcpy(g->layers->detail + first, old->detail + first, (end - first) * sizeof(double));
+    }
+    return result == SUP_OK ? sup_details_push_in(g->context, true, g->layers, error) : result;
 }
 
 /* Repeats skin and muscles until the whole fat mass, including skin and visceral fat, is the requested one. */
@@ -405,7 +412,7 @@ sup_result sup_body_grow(const sup_context *context, const sup_body *body, const
     made->crossings = body->crossings;
     made->inverted = body->inverted;
     memcpy(made->cavity, body->cavity, (size_t)body->layers.vertex_count * sizeof(double));
-    growth g = {.context = context, .body = body, .layers = &made->layers};
+    growth g = {.context = context, .body = body, .layers = &made->layers, .loses = def->fat < 0.0};
     double *rates = NULL;
     if (def->fat != 0.0) {
         result = vertex_rates(&made->layers, def->rate, &made->storage->arena, &rates, error);

@@ -40,6 +40,9 @@ sup_result sup_layer_outside(const sup_context *context, const sup_anatomy *anat
 double sup_layer_alignment(const sup_anatomy *anatomy, const double *skin, const double *skin_normals,
                            const double *bone, const double *bone_normals);
 
+/* Whether a primitive of a character that sup_body_character made is a detailed muscle; false for other characters. */
+bool sup_body_primitive_is_muscle(const sup_character *character, int32_t primitive);
+
 static inline sup_vec3d sup_point(const double *positions, int32_t i)
 {
     return sup_v3(positions[3 * (size_t)i], positions[3 * (size_t)i + 1], positions[3 * (size_t)i + 2]);

@@ -7,7 +7,7 @@
 /* Terms of eq. 4.12 and 4.13 that do not depend on the muscle surface; kg, except the first. */
 typedef struct sup_mass_frame {
     double *cavity; /* [vertex_count] length of abdominal cavity on the line from bone to muscle, metres */
-    double visceral, skin, abdomen, missing;
+    double visceral, skin, abdomen, missing, marrow;
 } sup_mass_frame;
 
 /* Depth of the cavity: in the abdomen, the muscle layer less the muscles along the line (times `scale`, the scale of
@@ -18,14 +18,20 @@ void sup_cavity_depth(const sup_anatomy *anatomy, const double *muscle, const do
 double sup_cavity_volume(const sup_anatomy *anatomy, const double *muscle, const double *bone, const double *cavity,
                          double *inner);
 
+/* Volume of the detailed muscles inside the skeleton surface of a template, cubic metres: between the bones of the
+ * forearm, in the pelvis, along the spine. Not where there are no layers: see sup_missing_muscle. */
+sup_result sup_hidden_muscle(const sup_context *context, const sup_anatomy *anatomy, double *volume, sup_error *error);
+
 /* Fills the frame for a body with the average muscle surface `muscle`. `previous_cavity` is the cavity of the scaled
- * template, cubic metres: the excess of the body's cavity is visceral fat. `scratch` is [3*vertex_count]. */
+ * template, cubic metres: the excess of the body's cavity is visceral fat. `hidden` is sup_hidden_muscle of the scaled
+ * template. `scratch` is [3*vertex_count]. */
 void sup_mass_frame_set(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
-                        double scale, double previous_cavity, double height, double *scratch, sup_mass_frame *frame);
-/* The same, with frame->cavity as input. */
+                        double scale, double previous_cavity, double height, double hidden, double *scratch,
+                        sup_mass_frame *frame);
+/* The same, with frame->cavity and the mass of muscles in no layer as input. */
 void sup_mass_frame_with_cavity(const sup_anatomy *anatomy, const double *skin, const double *muscle,
-                                const double *bone, double previous_cavity, double height, double *scratch,
-                                sup_mass_frame *frame);
+                                const double *bone, double previous_cavity, double height, double missing,
+                                double *scratch, sup_mass_frame *frame);
 /* Volume of a mass of fat, cubic metres. */
 double sup_fat_volume(double mass);
 
@@ -37,8 +43,14 @@ double sup_missing_muscle(sup_sex sex);
 void sup_masses_measure(const sup_anatomy *anatomy, const double *skin, const double *muscle, const double *bone,
                         const sup_mass_frame *frame, sup_body_masses *masses);
 
+/* Kilograms of fat that one kilogram of muscle is replaced by, along the line between skin and bone. */
+double sup_masses_trade(void);
+
+/* Volume that the layers lack for both target masses, cubic metres; negative: excess. */
+double sup_masses_deficit(const sup_body_masses *masses, double height);
+
 /* Eq. 4.14: the mass of the fat layer that is closest to both target masses, kg. `soft` is the volume of both
  * layers, cubic metres; corrections are read from `masses`. */
-double sup_masses_best_fat_layer(const sup_body_masses *masses, double soft);
+double sup_masses_best_fat_layer(const sup_body_masses *masses, double soft, double height);
 
 #endif

@@ -313,11 +313,8 @@ static sup_result build(sup_template_build *b, sup_error *error)
     if (result == SUP_OK) result = find_wrap(b, error);
     if (result == SUP_OK) result = make_layers(b, error);
     if (result == SUP_OK) result = report_progress(b, 0.95, "measuring", error);
-    if (result == SUP_OK) {
-        sup_template_maps(b);
-        result = measure_template(b, error);
-    }
-    return result;
+    if (result == SUP_OK) result = sup_template_maps(b, error);
+    return result == SUP_OK ? measure_template(b, error) : result;
 }
 
 sup_result sup_anatomy_create(const sup_context *context, const sup_anatomy_def *def, sup_anatomy **anatomy,

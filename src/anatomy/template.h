@@ -2,8 +2,9 @@
 #ifndef SUP_ANATOMY_TEMPLATE_H
 #define SUP_ANATOMY_TEMPLATE_H
 
-#include "anatomy/body_roles.h"
 #include "anatomy/array_store.h"
+#include "anatomy/bone_parts.h"
+#include "math/vec3.h"
 #include "supple/rig.h"
 #include "volume/solid.h"
 
@@ -28,8 +29,28 @@ sup_result sup_template_rig(sup_template_build *b, sup_error *error);
 sup_result sup_template_smooth_folds(sup_template_build *b, sup_error *error);
 /* Organs, and the joint that each bone follows. */
 sup_result sup_template_organs(sup_template_build *b, sup_error *error);
+/* The joint whose bone, from the joint to the mean of its children, is nearest to points [3*count], among the joints
+ * that move this part of the body (SUP_PART_UNKNOWN: all); -1 if none does. Ribs and sternum are nearer to the
+ * clavicles than to the spine. */
+int32_t sup_template_nearest_joint(const sup_template_build *b, sup_bone_part part, int32_t count,
+                                   const double *points);
+
 /* Group, region, crotch and bone_joint of every vertex; call it after the layers. */
-void sup_template_maps(sup_template_build *b);
+sup_result sup_template_maps(sup_template_build *b, sup_error *error);
+
+/* The trunk by joints. */
+typedef struct sup_trunk_frame {
+    sup_vec3d hips, neck; /* axis of the trunk, from bottom to top */
+    sup_vec3d hip[2];     /* along x: lower, higher */
+    double shoulder;      /* half the distance between the shoulders, along x */
+} sup_trunk_frame;
+
+/* Height along the trunk: 0 at the hips, 1 at the neck. */
+double sup_trunk_height(const sup_trunk_frame *frame, sup_vec3d p);
+bool sup_trunk_is_front(const sup_trunk_frame *frame, sup_vec3d p);
+
+/* bone_joint of every vertex, by the detailed bones. */
+sup_result sup_template_holders(sup_template_build *b, const sup_trunk_frame *trunk, sup_error *error);
 
 /* Joint with the largest weight at a skin vertex, and that weight if `weight` is not NULL. */
 int32_t sup_template_joint(const sup_anatomy *anatomy, int32_t vertex, double *weight);

@@ -1,13 +1,10 @@
-/* template_maps.c - organs with their joints, and the maps on the triangulation: groups, regions, crotch, and the
- * joints that hold the skeleton surface. The thesis paints them by hand; here they are computed from weights and
- * positions. */
+/* template_maps.c - organs with their joints, and the maps on the triangulation: groups, regions and crotch. The
+ * thesis paints them by hand; here they are computed from weights and positions. */
 #include "anatomy/bone_surface.h"
 #include "anatomy/template.h"
 
 #include <math.h>
 
-/* fraction of a bone's length around its joints in which the skeleton surface slides */
-static const double slide_fraction = 0.12;
 /* fraction of half the distance between the shoulders: farther out is shoulder, not chest */
 static const double shoulder_fraction = 0.75;
 /* fraction of the distance between the hips, around the middle below the pelvis */
@@ -20,26 +17,36 @@ static sup_vec3d joint_at(const sup_anatomy *a, int32_t joint)
 
 /* --- Organs --- */
 
-/* The joint whose bone, from the joint to the mean of its children, is nearest to the centre of an organ. */
-static int32_t nearest_joint(const sup_template_build *b, const sup_shape *shape)
+int32_t sup_template_nearest_joint(const sup_template_build *b, sup_bone_part part, int32_t count, const double *points)
 {
     const sup_rig *rig = b->rig;
-    int32_t best = 0, step = shape->vertex_count / 64 + 1;
+    int32_t best = -1, step = count / 64 + 1;
     double nearest = INFINITY;
     for (int32_t j = 0; j < rig->joint_count; j++) {
-        if (rig->joint_node[j] >= b->anatomy->joint_count) continue;
+        int32_t node = rig->joint_node[j];
+        if (node >= b->anatomy->joint_count || !sup_bone_part_follows(part, b->roles[node])) continue;
         sup_vec3d head = sup_v3_load(rig->bone_head + 3 * (size_t)j),
                   tail = sup_v3_load(rig->bone_tail + 3 * (size_t)j);
         double sum = 0.0;
-        for (int32_t v = 0; v < shape->vertex_count; v += step) {
-            sup_vec3d p = sup_v3_at(shape->positions, v);
+        for (int32_t v = 0; v < count; v += step) {
+            sup_vec3d p = sup_v3_at(points, v);
             sum += sup_v3_distance(p, sup_v3_lerp(head, tail, sup_v3_segment_parameter(p, head, tail)));
         }
         if (sum >= nearest) continue;
         nearest = sum;
-        best = rig->joint_node[j];
+        best = node;
     }
     return best;
+}
+
+static int32_t bone_joint(const sup_template_build *b, const sup_anatomy_organ *organ)
+{
+    const sup_shape *s = &organ->shape;
+    sup_bone_part part = sup_bone_part_of_name(organ->name);
+    int32_t joint = sup_template_nearest_joint(b, part, s->vertex_count, s->positions);
+    if (joint < 0) /* no joint moves this part alone */
+        joint = sup_template_nearest_joint(b, SUP_PART_UNKNOWN, s->vertex_count, s->positions);
+    return joint >= 0 ? joint : 0;
 }
 
 static sup_result allocate_organs(sup_anatomy *a, int64_t vertices, int64_t triangles, sup_error *error)
@@ -79,7 +86,7 @@ sup_result sup_template_organs(sup_template_build *b, sup_error *error)
         a->organ_names[p] = sup_arena_string(&a->storage->arena, organ->name);
         if (a->organ_names[p] == NULL) return sup_fail_memory(error, "a template");
         a->organ_is_muscle[p] = organ->is_muscle;
-        a->organ_joint[p] = organ->is_muscle ? -1 : organ->joint >= 0 ? organ->joint : nearest_joint(b, s);
+        a->organ_joint[p] = organ->is_muscle ? -1 : organ->joint >= 0 ? organ->joint : bone_joint(b, organ);
         if (s->vertex_count > 0)
             memcpy(a->detail + 3 * (size_t)v, s->positions, 3 * (size_t)s->vertex_count * sizeof(double));
         for (size_t i = 0; i < 3 * (size_t)s->triangle_count; i++)
@@ -96,16 +103,10 @@ sup_result sup_template_organs(sup_template_build *b, sup_error *error)
 
 /* --- Maps --- */
 
-typedef struct body_frame {
-    sup_vec3d hips, neck; /* axis of the trunk, from bottom to top */
-    sup_vec3d hip[2];     /* along x: lower, higher */
-    double shoulder;      /* half the distance between the shoulders, along x */
-} body_frame;
-
-static body_frame find_frame(const sup_template_build *b)
+static sup_trunk_frame find_frame(const sup_template_build *b)
 {
     const sup_anatomy *a = b->anatomy;
-    body_frame f = {0};
+    sup_trunk_frame f = {0};
     int32_t hips = 0, hip_count = 0;
     sup_vec3d neck = {0.0, 0.0, 0.0};
     int32_t necks = 0;
@@ -130,22 +131,21 @@ static body_frame find_frame(const sup_template_build *b)
     return f;
 }
 
-/* 0 at the hips, 1 at the neck. */
-static double height_fraction(const body_frame *f, sup_vec3d p)
+double sup_trunk_height(const sup_trunk_frame *f, sup_vec3d p)
 {
     double whole = f->neck.y - f->hips.y;
     return fabs(whole) > 1e-9 ? (p.y - f->hips.y) / whole : 0.0;
 }
 
-static bool is_in_front(const body_frame *f, sup_vec3d p)
+bool sup_trunk_is_front(const sup_trunk_frame *f, sup_vec3d p)
 {
-    double fraction = fmax(0.0, fmin(1.0, height_fraction(f, p)));
+    double fraction = fmax(0.0, fmin(1.0, sup_trunk_height(f, p)));
     return p.z > sup_v3_lerp(f->hips, f->neck, fraction).z;
 }
 
-static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_vec3d p)
+static sup_muscle_group group_of(const sup_trunk_frame *f, sup_body_role role, sup_vec3d p)
 {
-    double height = height_fraction(f, p);
+    double height = sup_trunk_height(f, p);
     switch (role) {
     case SUP_BODY_UPPER_LEG:
         return SUP_GROUP_UPPER_LEG;
@@ -157,18 +157,18 @@ static sup_muscle_group group_of(const body_frame *f, sup_body_role role, sup_ve
         return SUP_GROUP_LOWER_ARM;
     case SUP_BODY_CLAVICLE: /* clavicles also move the upper chest and back */
         if (fabs(p.x - f->hips.x) > shoulder_fraction * f->shoulder) return SUP_GROUP_SHOULDER;
-        return is_in_front(f, p) ? SUP_GROUP_CHEST : SUP_GROUP_BACK;
+        return sup_trunk_is_front(f, p) ? SUP_GROUP_CHEST : SUP_GROUP_BACK;
     case SUP_BODY_PELVIS:
     case SUP_BODY_SPINE:
-        if (height < 0.1 && !is_in_front(f, p)) return SUP_GROUP_UPPER_LEG; /* buttocks (4.2.4) */
-        if (!is_in_front(f, p)) return SUP_GROUP_BACK;
+        if (height < 0.1 && !sup_trunk_is_front(f, p)) return SUP_GROUP_UPPER_LEG; /* buttocks (4.2.4) */
+        if (!sup_trunk_is_front(f, p)) return SUP_GROUP_BACK;
         return height > 0.55 ? SUP_GROUP_CHEST : SUP_GROUP_ABDOMEN;
     default:
         return SUP_GROUP_NONE;
     }
 }
 
-static sup_body_region region_of(const body_frame *f, sup_body_role role, sup_vec3d p)
+static sup_body_region region_of(const sup_trunk_frame *f, sup_body_role role, sup_vec3d p)
 {
     switch (role) {
     case SUP_BODY_UPPER_LEG:
@@ -185,12 +185,12 @@ static sup_body_region region_of(const body_frame *f, sup_body_role role, sup_ve
     case SUP_BODY_CLAVICLE:
         return SUP_REGION_CHEST;
     default:
-        return height_fraction(f, p) > 0.55 ? SUP_REGION_CHEST : SUP_REGION_BELLY;
+        return sup_trunk_height(f, p) > 0.55 ? SUP_REGION_CHEST : SUP_REGION_BELLY;
     }
 }
 
 /* Below the pelvis, near the middle between the hips. */
-static bool is_crotch(const body_frame *f, sup_body_role role, sup_vec3d p)
+static bool is_crotch(const sup_trunk_frame *f, sup_body_role role, sup_vec3d p)
 {
     double width = f->hip[1].x - f->hip[0].x, middle = 0.5 * (f->hip[0].x + f->hip[1].x);
     double level = 0.5 * (f->hip[0].y + f->hip[1].y);
@@ -198,38 +198,16 @@ static bool is_crotch(const body_frame *f, sup_body_role role, sup_vec3d p)
     return trunk && fabs(p.x - middle) < crotch_reach * width && p.y < level && p.y > level - width;
 }
 
-/* The joint that holds the skeleton surface at a vertex: the joint of the nearest bone; -1 near the bones of other
- * joints, and in the belly between rib cage and pelvis. */
-static int32_t holding_joint(const sup_template_build *b, const body_frame *f, int32_t v, sup_body_role role)
-{
-    const sup_anatomy *a = b->anatomy;
-    double weight, height = height_fraction(f, sup_v3_at(a->skin, v));
-    int32_t joint = sup_template_joint(a, v, &weight);
-    bool trunk = role == SUP_BODY_PELVIS || role == SUP_BODY_SPINE;
-    if (a->excluded[v]) return joint;
-    if (trunk && height > 0.12 && height < 0.5 && is_in_front(f, sup_v3_at(a->skin, v))) return -1;
-    if (weight < 0.5) return -1;
-    for (int32_t j = 0; j < b->rig->joint_count; j++) {
-        if (b->rig->joint_node[j] != joint) continue;
-        sup_vec3d head = sup_v3_load(b->rig->bone_head + 3 * (size_t)j);
-        sup_vec3d tail = sup_v3_load(b->rig->bone_tail + 3 * (size_t)j);
-        double along = sup_v3_segment_parameter(sup_v3_at(a->bone, v), head, tail);
-        bool limb = role >= SUP_BODY_UPPER_ARM && role != SUP_BODY_HAND && role != SUP_BODY_FOOT;
-        if (limb && (along < slide_fraction || along > 1.0 - slide_fraction)) return -1;
-    }
-    return joint;
-}
-
-void sup_template_maps(sup_template_build *b)
+sup_result sup_template_maps(sup_template_build *b, sup_error *error)
 {
     sup_anatomy *a = b->anatomy;
-    body_frame f = find_frame(b);
+    sup_trunk_frame f = find_frame(b);
     for (int32_t v = 0; v < a->vertex_count; v++) {
         sup_vec3d p = sup_v3_at(a->skin, v);
         sup_body_role role = b->roles[sup_template_joint(a, v, NULL)];
         a->group[v] = (unsigned char)(a->excluded[v] ? SUP_GROUP_NONE : group_of(&f, role, p));
         a->region[v] = (unsigned char)region_of(&f, role, p);
         a->crotch[v] = !a->excluded[v] && is_crotch(&f, role, p);
-        a->bone_joint[v] = holding_joint(b, &f, v, role);
     }
+    return sup_template_holders(b, &f, error);
 }

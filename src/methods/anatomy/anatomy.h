@@ -20,5 +20,7 @@ enum {
 extern const sup_method sup_method_anatomy;
 
 sup_result sup_anatomy_bind(const sup_bind_input *input, sup_model_builder *builder, sup_error *error);
+sup_result sup_anatomy_check(const sup_model *model, sup_error *error);
+sup_result sup_anatomy_step(const sup_step_input *input, void *state, const sup_skin_out *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "methods/anatomy/anatomy.h"
 
 #include "math/affine.h"
+#include "methods/anatomy/anatomy_organs.h"
 #include "methods/projective/projective_view.h"
 
 /* Minimum fraction of the line from skin to bone that is fat, and that is muscle. */
@@ -23,7 +24,7 @@ static int32_t joint_of_bone(const sup_rig *rig, int32_t bone)
     return -1;
 }
 
-static int32_t attached_joint(const sup_rig *rig, int32_t vertex)
+int32_t sup_anatomy_attached_joint(const sup_rig *rig, int32_t vertex)
 {
     const sup_character *character = rig->character;
     if (character->bone_attachments != NULL) return joint_of_bone(rig, character->bone_attachments[vertex]);
@@ -66,7 +67,7 @@ static sup_result make_layers(const sup_bind_input *input, const sup_simulated_s
         double along = sup_v3_dot(sup_v3_sub(muscle, skin), line) / (length * length);
         sup_v3_store(base + 3 * (size_t)v, bone);
         fraction[v] = (float)fmin(fmax(along, min_fraction), 1.0 - min_fraction);
-        joint[v] = attached_joint(rig, vertex);
+        joint[v] = sup_anatomy_attached_joint(rig, vertex);
         layered++;
     }
     if (layered == 0)
@@ -83,5 +84,19 @@ sup_result sup_anatomy_bind(const sup_bind_input *input, sup_model_builder *buil
         return sup_fail(error, SUP_ERROR_DATA, "anatomy.layers", character->name,
                         "The character has no muscle and bone surfaces under its skin: fit them with \"supple anatomy "
                         "fit\", or try scene:human, which has them.");
-    return sup_projective_bind_layered(input, make_layers, builder, error);
+    sup_result result = sup_projective_bind_layered(input, make_layers, builder, error);
+    return result == SUP_OK ? sup_anatomy_organs_bind(input, builder, error) : result;
+}
+
+sup_result sup_anatomy_check(const sup_model *model, sup_error *error)
+{
+    sup_result result = sup_projective_check(model, error);
+    return result == SUP_OK ? sup_anatomy_organs_check(model, error) : result;
+}
+
+sup_result sup_anatomy_step(const sup_step_input *input, void *state, const sup_skin_out *out)
+{
+    sup_result result = sup_projective_step(input, state, out);
+    if (result == SUP_OK) sup_anatomy_organs_step(input, out);
+    return result;
 }
