@@ -57,7 +57,7 @@ static void judge_projective(const gauntlet_character *c, const gauntlet_motion 
         volume_at_least(v, "volume", r->volume_min, 0.9 * linear->volume_min);
         at_most(v, "largest volume", r->volume_max, 1.1 * linear->volume_max, VOLUME);
     } else {
-        volume_at_least(v, "volume", r->volume_min, linear->volume_min - 0.01);
+        volume_at_least(v, "volume", r->volume_min, fmin(linear->volume_min, 1.0) - 0.01); /* no need to swell */
     }
     at_most(v, "flips", r->flips, linear->flips + 5, FLIPS);
     at_most(v, "stretch", r->stretch_max, stretch, LENGTH);

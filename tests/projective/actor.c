@@ -92,3 +92,18 @@ double actor_farthest(const actor *a, const float *other)
     }
     return worst / (double)a->rig->size;
 }
+
+float *actor_linear(const actor *a)
+{
+    sup_model *model = NULL;
+    sup_instance *instance = NULL;
+    sup_error error;
+    float *positions = malloc((size_t)a->character->vertex_count * 12);
+    sup_skin_out out = {.positions = positions};
+    CHECK_OK(sup_bind(NULL, sup_method_find("linear"), a->rig, NULL, &model, &error), error);
+    CHECK_OK(sup_instance_create(NULL, model, a->pose, &instance, &error), error);
+    CHECK_EQ(sup_instance_step(instance, a->pose, 0.0f, &out), SUP_OK);
+    sup_instance_destroy(instance);
+    sup_model_destroy(model);
+    return positions;
+}

@@ -28,6 +28,8 @@ void actor_close(actor *a);
 void actor_step(actor *a, double dt);
 void actor_sample(actor *a, const char *clip, double time);
 /* Largest distance of a vertex to `other` [vertex_count*3], in sizes of the character. */
+/* Linear blending of the actor's pose [vertex_count*3], to free(). */
+float *actor_linear(const actor *a);
 double actor_farthest(const actor *a, const float *other);
 
 #endif

@@ -30,22 +30,6 @@ static void paint_with(void *user, const sup_rig *rig, float *const *maps)
     free(mask);
 }
 
-/* Linear blending of the actor's pose. */
-static float *linear_skin(const actor *a)
-{
-    sup_model *model = NULL;
-    sup_instance *instance = NULL;
-    sup_error error;
-    float *positions = malloc((size_t)a->character->vertex_count * 12);
-    sup_skin_out out = {.positions = positions};
-    CHECK_OK(sup_bind(NULL, sup_method_find("linear"), a->rig, NULL, &model, &error), error);
-    CHECK_OK(sup_instance_create(NULL, model, a->pose, &instance, &error), error);
-    CHECK_EQ(sup_instance_step(instance, a->pose, 0.0f, &out), SUP_OK);
-    sup_instance_destroy(instance);
-    sup_model_destroy(model);
-    return positions;
-}
-
 static double distance(const float *a, const float *b)
 {
     double sum = 0.0;
@@ -78,7 +62,7 @@ TEST(rigid_skin_follows_the_bones)
         actor_step(&a, 1.0 / 30.0);
         actor_step(&plain, 1.0 / 30.0);
     }
-    float *linear = linear_skin(&a);
+    float *linear = actor_linear(&a);
     float *mask = malloc((size_t)a.rig->vertex_count * sizeof *mask);
     CHECK_EQ(sup_paint_sphere(a.rig, sup_rig_find_joint(a.rig, b.joint), b.radius, b.border, mask, NULL), SUP_OK);
     double inside = 0.0, moved = 0.0;
@@ -108,7 +92,7 @@ TEST(all_rigid_is_linear_blending)
     actor a = actor_open_painted(actor_scene("cylinder", 0.4), "", 1, paint_with, &b);
     actor_sample(&a, "bend", 0.7);
     actor_step(&a, 1.0 / 30.0);
-    float *linear = linear_skin(&a);
+    float *linear = actor_linear(&a);
     CHECK_NEAR(actor_farthest(&a, linear), 0.0, 1e-3);
     free(linear);
     actor_close(&a);
@@ -126,7 +110,7 @@ TEST(a_free_trunk_swings_and_returns)
             actor_sample(&a, "shake", i / 30.0);
             actor_step(&a, 1.0 / 30.0);
             if (i % 6 != 0) continue;
-            float *linear = linear_skin(&a);
+            float *linear = actor_linear(&a);
             away[freed] = fmax(away[freed], actor_farthest(&a, linear));
             free(linear);
         }

@@ -145,6 +145,8 @@ static sup_result classify_vertices(binding *b, int32_t *surface_vertex, sup_err
         skin[surface->fine_source[surface->middle_fine[v]]] = v;
     for (int32_t v = 0; v < rig->skin_vertex_count; v++)
         if (sup_projective_is_rigid(b->input, v)) skin[v] = SUP_UPSAMPLE_SKIPPED; /* linear blending is exact there */
+    for (int32_t v = 0; v < surface->coarse_count; v++) /* and here: upsampling would mix in other components */
+        if (b->paint.unpainted[v] >= 1.0f) skin[surface->fine_source[surface->coarse_fine[v]]] = SUP_UPSAMPLE_SKIPPED;
     for (int32_t v = 0; v < rig->vertex_count; v++)
         surface_vertex[v] = rig->vertex_to_skin[v] >= 0 ? skin[rig->vertex_to_skin[v]] : SUP_UPSAMPLE_SKIPPED;
     return SUP_OK;
