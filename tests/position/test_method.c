@@ -500,15 +500,14 @@ TEST(skin_is_not_stretched_or_folded_more_than_by_linear_blending)
     sup_skin_out out = {.positions = p.positions, .position_stride = 3 * sizeof(float)};
     void *scratch = aligned_alloc(64, sup_skin_limit_scratch(&view.limit));
     memcpy(p.positions, p.rig->positions, floats * sizeof(float)); /* linear blending: the bind pose */
-    const sup_skin_limit_settings settings = {.size = view.size, .longest = 1.1f, .max_difference = 1e9f};
-    sup_skin_limit_begin(&view.limit, &settings, scratch, &out);
-    sup_skin_limit_apply(&view.limit, scratch, &out); /* nothing to do */
+    sup_skin_limit_begin(&view.limit, view.size, 1.1f, scratch, &out);
+    sup_skin_limit_apply(&view.limit, view.size, scratch, &out); /* nothing to do */
     CHECK(memcmp(p.positions, p.rig->positions, floats * sizeof(float)) == 0);
     for (int32_t v = 0; v < p.rig->vertex_count; v += 211) /* single vertices leave the skin */
         for (int c = 0; c < 3; c++)
             p.positions[3 * v + c] += 0.03f * view.size * (float)(2.0 * sup_random_unit(&random) - 1.0);
     double before = worst_edge(&p, &folded);
-    sup_skin_limit_apply(&view.limit, scratch, &out);
+    sup_skin_limit_apply(&view.limit, view.size, scratch, &out);
     double after = worst_edge(&p, &left);
     CHECK_MSG(before > 2.0 && folded > 0, "edges up to %g, %d folds", before, folded);
     CHECK_MSG(after < 1.1 && left == 0, "edges up to %g of %g, %d folds of %d", after, before, left, folded);

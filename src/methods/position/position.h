@@ -18,7 +18,7 @@
 #define SUP_METHODS_POSITION_POSITION_H
 
 #include "methods/position/position_embed.h"
-#include "limits/skin_limit.h"
+#include "methods/position/skin_limit.h"
 #include "methods/position/volume_correction.h"
 #include "methods/position/collide.h"
 #include "methods/position/pbd.h"

@@ -446,7 +446,7 @@ static sup_result bind_contact(binding *b, sup_error *error)
     sup_result result = sup_collide_bind(b->input->context, &def, b->builder, "contact", error);
     if (result == SUP_OK)
         result = sup_volume_correction_bind(b->input->context, b->input->rig, b->builder, "correction", error);
-    if (result == SUP_OK) result = sup_skin_limit_bind(b->input->context, b->input->rig, NULL, b->builder, "limit", error);
+    if (result == SUP_OK) result = sup_skin_limit_bind(b->input->context, b->input->rig, b->builder, "limit", error);
     return result;
 }
 

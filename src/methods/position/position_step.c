@@ -542,11 +542,8 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
     if (result != SUP_OK) return result;
     advance(s, input);
     if (s->diverged) return SUP_OK;
-    const sup_skin_limit_settings limit = {.size = s->view.size,
-                                           .longest = s->swings ? FREE_STRETCH_SOFT : FREE_STRETCH,
-                                           .min_cosine = 0.0f,
-                                           .max_difference = 1e9f};
-    sup_skin_limit_begin(&s->view.limit, &limit, at(s, s->at.limit), out);
+    sup_skin_limit_begin(&s->view.limit, s->view.size, s->swings ? FREE_STRETCH_SOFT : FREE_STRETCH, at(s, s->at.limit),
+                         out);
     interpolate_frame(s, input->context, step_seconds(input->values));
     sup_position_embed_space space = {s->view.size, {s->origin[0], s->origin[1], s->origin[2]}};
     sup_position_embed_apply(input->context, &s->view.embed, at(s, s->at.output[0]), at(s, s->at.output[1]), &space,
@@ -556,7 +553,7 @@ sup_result sup_position_step(const sup_step_input *input, void *state, const sup
                                 at(s, s->at.correction), out);
     sup_collide_project_skin(&s->view.collide, at(s, s->at.collide), input->context, at(s, s->at.joints[0]), s->origin,
                              out);
-    sup_skin_limit_apply(&s->view.limit, at(s, s->at.limit), out);
+    sup_skin_limit_apply(&s->view.limit, s->view.size, at(s, s->at.limit), out);
     return SUP_OK;
 }
 

@@ -233,10 +233,10 @@ static sup_result bind_limits(binding *b, sup_error *error)
 {
     int32_t count = b->input->rig->skin_vertex_count;
     unsigned char *excluded = sup_arena_alloc(&b->arena, (size_t)count, 1);
-    if (excluded == NULL) return sup_fail_memory(error, "the limits of the skin");
+    if (excluded == NULL) return sup_fail_memory(error, "the shape limits");
     for (int32_t v = 0; v < count; v++)
         excluded[v] = sup_projective_is_free(b->input, v); /* linear blending is no reference for it */
-    return sup_skin_limit_bind(b->input->context, b->input->rig, excluded, b->builder, "limit", error);
+    return sup_shape_limits_bind(b->input->context, b->input->rig, excluded, b->builder, error);
 }
 
 static sup_result bind_stages(binding *b, sup_error *error)

@@ -42,7 +42,7 @@ static sup_result find_offsets(const sup_projective_view *view, const sup_model 
     at->segment_ends = sup_layout_add(layout, (size_t)view->anchors.segment_count, 2 * three);
     layout->saved_size = layout->size; /* scratch from here on; that of linear blending depends on the thread count */
     at->linear = sup_layout_add(layout, 1, linear.size);
-    at->limits = sup_layout_add(layout, 1, sup_skin_limit_scratch(&view->limit));
+    at->limits = sup_layout_add(layout, 1, sup_shape_limits_scratch(&view->limits));
     at->untangle = sup_layout_add(layout, 1, sup_untangle_scratch(&view->untangle));
     at->pinned = sup_layout_add(layout, skin, 1);
     at->joint_scale = sup_layout_add(layout, (size_t)view->joint_count, sizeof(float));

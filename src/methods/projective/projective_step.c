@@ -17,10 +17,6 @@
 #include "untangle/offset_decay.h"
 #include "untangle/untangle_rules.h"
 
-/* Limits of the skin against linear blending (skin_limit.h). The targets of `make gauntlet` for edges are 0.1 and 3. In
- * the folds of a squat linear blending is folded itself, and far away: there a difference of half an edge is the most. */
-static const float SHORTEST_EDGE = 0.11f, LONGEST_EDGE = 2.9f, MIN_COSINE = 0.3f, MAX_DIFFERENCE = 0.5f;
-
 /* With layers under the skin: starts their vertices where linear blending of the skin puts them. `scratch`
  * [skin_count*3]. */
 static void reset_layers(sup_projective_state *s, const sup_mat34 *joints, float *scratch)
@@ -386,42 +382,47 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
     sup_untangle(input->context, &view->untangle, &def, at(s, s->at.untangle), out);
 }
 
-/* Colliders at the end of the frame, world space. */
-typedef struct posed_colliders {
-    const sup_posed_collider *items; /* [count] */
-    int32_t count;
-    double gap; /* at which skin is kept above them */
-} posed_colliders;
+typedef struct limits_user {
+    sup_projective_state *state;
+    const sup_step_input *input;
+    const sup_posed_collider *colliders; /* [collider_count] at the end of the frame, world space */
+    int32_t collider_count;
+} limits_user;
+
+/* Linear blending of the render mesh, for the shape limits. */
+static sup_result blend_reference(void *user, float *positions)
+{
+    const limits_user *r = user;
+    sup_step_input linear = linear_input(r->input);
+    sup_skin_out out = {.positions = positions, .position_stride = 3 * sizeof *positions};
+    return sup_method_linear.step(&linear, at(r->state, r->state->at.linear), &out);
+}
 
 /* Whether a vertex would move into a collider. */
 static bool is_blocked(void *user, const float from[3], const float to[3])
 {
-    const posed_colliders *c = user;
-    for (int32_t i = 0; i < c->count; i++) {
+    const limits_user *u = user;
+    double gap = (double)(SUP_COLLIDER_GAP * u->state->view.detect.edge[0]);
+    for (int32_t i = 0; i < u->collider_count; i++) {
         sup_collider_query before, after;
-        if (!sup_collider_find_nearest(&c->items[i], sup_v3_load(to), c->gap, &after) || after.height >= c->gap)
-            continue;
-        if (!sup_collider_find_nearest(&c->items[i], sup_v3_load(from), c->gap, &before) ||
+        if (!sup_collider_find_nearest(&u->colliders[i], sup_v3_load(to), gap, &after) || after.height >= gap) continue;
+        if (!sup_collider_find_nearest(&u->colliders[i], sup_v3_load(from), gap, &before) ||
             after.height < before.height)
             return true;
     }
     return false;
 }
 
-static sup_skin_limit_settings limit_settings(const sup_projective_state *s, const sup_step_input *input,
-                                              posed_colliders *colliders)
+static sup_result limit_shape(sup_projective_state *s, const sup_step_input *input, const sup_skin_out *out)
 {
-    sup_skin_limit_settings settings = {.size = s->view.size,
-                                        .shortest = SHORTEST_EDGE,
-                                        .longest = LONGEST_EDGE,
-                                        .min_cosine = MIN_COSINE,
-                                        .max_difference = MAX_DIFFERENCE};
-    if (input->colliders == NULL || s->touch_count == 0) return settings;
-    colliders->items = sup_colliders_between(input->colliders, 1.0, 1.0, sup_v3(0, 0, 0));
-    colliders->count = input->colliders->count;
-    settings.is_blocked = is_blocked;
-    settings.user = colliders;
-    return settings;
+    limits_user user = {s, input, NULL, 0};
+    sup_shape_limits_def def = {.reference = blend_reference, .user = &user};
+    if (input->colliders != NULL && s->touch_count > 0) {
+        user.colliders = sup_colliders_between(input->colliders, 1.0, 1.0, sup_v3(0, 0, 0));
+        user.collider_count = input->colliders->count;
+        def.blocked = is_blocked;
+    }
+    return sup_shape_limits_apply(input->context, &s->view.limits, &def, at(s, s->at.limits), out);
 }
 
 sup_result sup_projective_step(const sup_step_input *input, void *state, const sup_skin_out *out)
@@ -432,14 +433,10 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     sup_projective_extrapolate(s, input->context, at(s, s->at.joints[1]));
     end_stage(input, "skin");
     /* Everything by linear blending first, then the vertices that are simulated. */
-    bool limits = input->values[SUP_PROJECTIVE_LIMITS] != 0.0;
     sup_step_input linear = linear_input(input);
-    result = s->view.upsample.covered == s->view.upsample.vertex_count && !limits
+    result = s->view.upsample.covered == s->view.upsample.vertex_count
                  ? sup_linear_pose(&linear, at(s, s->at.linear))
                  : sup_method_linear.step(&linear, at(s, s->at.linear), out);
-    posed_colliders colliders = {.gap = (double)(SUP_COLLIDER_GAP * s->view.detect.edge[0])};
-    const sup_skin_limit_settings limit = limit_settings(s, input, &colliders);
-    if (result == SUP_OK && limits) sup_skin_limit_begin(&s->view.limit, &limit, at(s, s->at.limits), out);
     end_stage(input, "linear");
     if (result == SUP_OK)
         result = sup_upsample_apply(input->context, &s->view.upsample, at(s, s->at.extrapolated), at(s, s->at.upsample),
@@ -451,7 +448,8 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     s->untangled = untangles;
     if (result == SUP_OK) sup_projective_move_to_world(s, out);
     end_stage(input, "untangle");
-    if (result == SUP_OK && limits) sup_skin_limit_apply(&s->view.limit, at(s, s->at.limits), out);
+    if (result == SUP_OK && input->values[SUP_PROJECTIVE_LIMITS] != 0.0)
+        result = limit_shape(s, input, out);
     end_stage(input, "limits");
     return result;
 }

@@ -100,7 +100,7 @@ sup_result sup_projective_open(const sup_model *model, sup_projective_view *view
     if (result == SUP_OK) result = sup_detect_view(model, &view->detect, error);
     if (result == SUP_OK) result = sup_upsample_open(model, SUP_PROJECTIVE_UPSAMPLE, &view->upsample, error);
     if (result == SUP_OK) result = sup_untangle_open(model, &view->untangle, error);
-    if (result == SUP_OK) result = sup_skin_limit_open(model, "limit", &view->limit, error);
+    if (result == SUP_OK) result = sup_shape_limits_open(model, &view->limits, error);
     if (result != SUP_OK) return result;
     bool fits = view->anchors.joint_count == view->joint_count &&
                 view->fixed_count + view->anchors.anchor_count == view->system.anchor_count &&

@@ -4,7 +4,7 @@
 
 #include "tissue/anchors.h"
 #include "contact/detect.h"
-#include "limits/skin_limit.h"
+#include "limits/shape_limits.h"
 #include "untangle/untangle.h"
 #include "solver/system.h"
 #include "skin/skin.h"
@@ -46,7 +46,7 @@ typedef struct sup_projective_view {
     sup_detect detect;
     sup_upsample upsample;
     sup_untangle_view untangle;
-    sup_skin_limit limit; /* of distortion, against linear blending */
+    sup_shape_limits limits;
     int32_t joint_count;
     const int32_t *joint_node;       /* [joint_count] */
     const float *joint_inverse_bind; /* [joint_count*12] */

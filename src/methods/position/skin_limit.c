@@ -1,5 +1,5 @@
 /* skin_limit.c - see skin_limit.h. */
-#include "limits/skin_limit_work.h"
+#include "methods/position/skin_limit_work.h"
 
 #include "base/simd.h"
 
@@ -12,8 +12,7 @@ enum { MAX_TESTS = 2, PATCH = 6 };
 typedef struct limiter {
     const sup_skin_limit *skin;
     float origin[4];       /* file units */
-    sup_skin_limit_settings settings;
-    float shortest, limit; /* squared length of an edge / squared rest length, at least and at most */
+    float limit;           /* squared length of an edge / squared rest length, at most */
     float *linear, *moved; /* [skin_count*4] in sizes, relative to the origin */
     float *normal;         /* [triangle_batches*16*4] area normal, 1 / its length */
     int32_t *found;        /* [triangle_batches*16] batches with violations */
@@ -86,17 +85,14 @@ static const sup_skin_kernels *kernels(void)
     return &sup_skin_kernels_base;
 }
 
-void sup_skin_limit_begin(const sup_skin_limit *limit, const sup_skin_limit_settings *settings, void *scratch,
-                          const sup_skin_out *out)
+void sup_skin_limit_begin(const sup_skin_limit *limit, float size, float least, void *scratch, const sup_skin_out *out)
 {
     limiter *l = scratch;
     if (out->positions == NULL || limit->triangle_count == 0) return;
     lay_out(limit, scratch, l);
     memcpy(l->origin, position_of(out, limit->source[0]), 3 * sizeof(float));
-    gather(l, settings->size, out, l->linear);
-    l->settings = *settings;
-    l->shortest = settings->shortest * settings->shortest;
-    l->limit = fmaxf(BELOW * kernels()->largest_ratio(limit, l->linear), settings->longest * settings->longest);
+    gather(l, size, out, l->linear);
+    l->limit = fmaxf(BELOW * kernels()->largest_ratio(limit, l->linear), least * least);
 }
 
 /* --- Tests --- */
@@ -121,8 +117,15 @@ static sup_four normal_of(const corners *c)
     return n;
 }
 
-/* Cosine of the angle between the normal of a triangle and the mean normal of its neighbours. */
-static float cosine_of(const limiter *l, const float *positions, int32_t t)
+/* Whether the triangle faces away from the mean of its neighbours, with the normals `n` of them and of itself. */
+static bool faces_away(sup_four own, const sup_four n[3])
+{
+    sup_four around = n[0] * sup_four_splat(n[0][3]) + n[1] * sup_four_splat(n[1][3]) + n[2] * sup_four_splat(n[2][3]);
+    return sum(around * own) < 0.0f;
+}
+
+/* The same from positions. */
+static bool is_flipped(const limiter *l, const float *positions, int32_t t)
 {
     const int32_t *neighbour = l->skin->neighbour + 3 * (int64_t)t;
     corners c = corners_of(l, positions, t);
@@ -132,9 +135,7 @@ static float cosine_of(const limiter *l, const float *positions, int32_t t)
             c = corners_of(l, positions, neighbour[k]);
             n[k] = normal_of(&c);
         }
-    sup_four around = n[0] * sup_four_splat(n[0][3]) + n[1] * sup_four_splat(n[1][3]) + n[2] * sup_four_splat(n[2][3]);
-    float length = sqrtf(sum(around * around));
-    return length > 0.0f ? sum(around * own) * own[3] / length : 0.0f;
+    return faces_away(own, n);
 }
 
 static void enqueue(limiter *l, int32_t t)
@@ -154,11 +155,11 @@ static void enqueue_found(limiter *l, int32_t count)
     }
 }
 
-/* Queues all triangles with an edge that is too long or too short, and all that face away from their neighbours, with the others of
+/* Queues all triangles with an edge that is too long, and all that face away from their neighbours, with the others of
  * their batches. */
 static void find_violations(limiter *l)
 {
-    enqueue_found(l, kernels()->find_edges(l->skin, l->moved, l->shortest, l->limit, l->normal, l->found));
+    enqueue_found(l, kernels()->find_long(l->skin, l->moved, l->limit, l->normal, l->found));
     enqueue_found(l, kernels()->find_flipped(l->skin, l->normal, l->found));
 }
 
@@ -177,14 +178,6 @@ static void store(limiter *l, int32_t v, sup_four position)
     }
 }
 
-/* Moves both ends of an edge by the same length so that its vector becomes `to`. */
-static void set_edge(limiter *l, int32_t a, int32_t b, sup_four now, sup_four to)
-{
-    sup_four by = sup_four_splat(0.5f) * (now - to);
-    store(l, a, sup_four_load(l->moved + 4 * (int64_t)a) - by);
-    store(l, b, sup_four_load(l->moved + 4 * (int64_t)b) + by);
-}
-
 /* Solves |e + s d|^2 = square for the edge e of linear blending and the difference d of the deviations. */
 static float share_of(sup_four e, sup_four d, float square)
 {
@@ -195,25 +188,16 @@ static float share_of(sup_four e, sup_four d, float square)
 
 static void shorten(limiter *l, int32_t a, int32_t b, float rest)
 {
-    sup_four now = sup_four_load(l->moved + 4 * (int64_t)a) - sup_four_load(l->moved + 4 * (int64_t)b);
+    sup_four p = sup_four_load(l->moved + 4 * (int64_t)a), q = sup_four_load(l->moved + 4 * (int64_t)b), now = p - q;
     if (!(sum(now * now) > l->limit * rest)) return;
     sup_four e = sup_four_load(l->linear + 4 * (int64_t)a) - sup_four_load(l->linear + 4 * (int64_t)b), d = now - e;
     float square = WITHIN * l->limit * rest;
     sup_four to = e + sup_four_splat(share_of(e, d, square)) * d;
     if (sum(to * to) > square)
         to *= sup_four_splat(sqrtf(square / sum(to * to))); /* the edge of linear blending itself */
-    set_edge(l, a, b, now, to);
-}
-
-/* The same for an edge that is too short: with |e|^2 >= square, the smallest s with |e + s d|^2 = square. */
-static void lengthen(limiter *l, int32_t a, int32_t b, float rest)
-{
-    sup_four now = sup_four_load(l->moved + 4 * (int64_t)a) - sup_four_load(l->moved + 4 * (int64_t)b);
-    sup_four e = sup_four_load(l->linear + 4 * (int64_t)a) - sup_four_load(l->linear + 4 * (int64_t)b), d = now - e;
-    float linear = sum(e * e), square = fminf(l->shortest * rest, linear), dd = sum(d * d), ed = sum(e * d);
-    if (!(rest < 0.5f * SUP_SKIN_NOT_LIMITED) || !(sum(now * now) < WITHIN * square) || !(dd > 0.0f)) return;
-    float root = sqrtf(fmaxf(ed * ed - dd * (linear - square), 0.0f));
-    set_edge(l, a, b, now, e + sup_four_splat(fmaxf(0.0f, (-ed - root) / dd)) * d);
+    sup_four by = sup_four_splat(0.5f) * (now - to);
+    store(l, a, p - by);
+    store(l, b, q + by);
 }
 
 /* Skin vertices of a triangle and of its neighbours. */
@@ -233,50 +217,33 @@ static int32_t find_patch(const sup_skin_limit *s, int32_t t, int32_t patch[PATC
     return count;
 }
 
-/* 1 where the deviations around a triangle differ by less than the limit of the settings, 0 from 1.4 times that on. */
-static float near_factor(const limiter *l, int32_t t, const sup_four *d, int32_t count, sup_four mean)
-{
-    const float *rest = l->skin->lane_rest + t / SUP_SKIN_LANES * 3 * SUP_SKIN_LANES + t % SUP_SKIN_LANES;
-    float most = 0.0f, edge = fmaxf(rest[0], fmaxf(rest[SUP_SKIN_LANES], rest[2 * SUP_SKIN_LANES]));
-    for (int32_t i = 0; i < count; i++)
-        most = fmaxf(most, sum((d[i] - mean) * (d[i] - mean)));
-    float square = l->settings.max_difference * l->settings.max_difference * edge;
-    return fmaxf(0.0f, fminf(1.0f, 2.0f - most / square));
-}
-
 /* Halves the differences of the deviations around a triangle. */
 static void unfold(limiter *l, int32_t t)
 {
     int32_t patch[PATCH], count = find_patch(l->skin, t, patch);
-    sup_four mean = sup_four_splat(0.0f), d[PATCH];
+    sup_four mean = sup_four_splat(0.0f), d[PATCH], half = sup_four_splat(0.5f);
     for (int32_t i = 0; i < count; i++) {
         d[i] = sup_four_load(l->moved + 4 * (int64_t)patch[i]) - sup_four_load(l->linear + 4 * (int64_t)patch[i]);
         mean += d[i];
     }
     mean *= sup_four_splat(1.0f / (float)count);
-    float share = 0.5f * near_factor(l, t, d, count, mean);
-    if (!(share > 0.0f)) return;
     for (int32_t i = 0; i < count; i++)
-        store(l, patch[i],
-              sup_four_load(l->linear + 4 * (int64_t)patch[i]) + d[i] + sup_four_splat(share) * (mean - d[i]));
+        store(l, patch[i], sup_four_load(l->linear + 4 * (int64_t)patch[i]) + half * (d[i] + mean));
 }
 
 static void correct(limiter *l, int32_t t)
 {
     const int32_t *c = l->skin->triangle + 3 * (int64_t)t;
     const float *rest = l->skin->lane_rest + t / SUP_SKIN_LANES * 3 * SUP_SKIN_LANES + t % SUP_SKIN_LANES;
-    for (int k = 0; k < 3; k++) {
-        int32_t a = c[k == 1 ? 1 : 0], b = c[k == 0 ? 1 : 2];
-        shorten(l, a, b, rest[k * SUP_SKIN_LANES]);
-        lengthen(l, a, b, rest[k * SUP_SKIN_LANES]);
-    }
-    if (cosine_of(l, l->moved, t) < 0.0f && cosine_of(l, l->linear, t) >= l->settings.min_cosine) unfold(l, t);
+    shorten(l, c[0], c[1], rest[0]);
+    shorten(l, c[1], c[2], rest[SUP_SKIN_LANES]);
+    shorten(l, c[0], c[2], rest[2 * SUP_SKIN_LANES]);
+    if (is_flipped(l, l->moved, t) && !is_flipped(l, l->linear, t)) unfold(l, t);
 }
 
-void sup_skin_limit_apply(const sup_skin_limit *limit, void *scratch, const sup_skin_out *out)
+void sup_skin_limit_apply(const sup_skin_limit *limit, float size, void *scratch, const sup_skin_out *out)
 {
     limiter *l = scratch;
-    const float size = l->settings.size;
     if (out->positions == NULL || limit->triangle_count == 0) return;
     memset(l->queued, 0, (size_t)limit->triangle_count * sizeof(bool));
     memset(l->changed, 0, (size_t)limit->skin_count * sizeof(bool));
@@ -294,10 +261,8 @@ void sup_skin_limit_apply(const sup_skin_limit *limit, void *scratch, const sup_
     for (int32_t v = 0; v < limit->vertex_count; v++) {
         int32_t i = limit->skin_of[v];
         if (i < 0 || !l->changed[i]) continue;
-        float *p = position_of(out, v), to[3];
+        float *p = position_of(out, v);
         for (int k = 0; k < 3; k++)
-            to[k] = l->origin[k] + size * l->moved[4 * (int64_t)i + k];
-        if (l->settings.is_blocked == NULL || !l->settings.is_blocked(l->settings.user, p, to))
-            memcpy(p, to, sizeof to);
+            p[k] = l->origin[k] + size * l->moved[4 * (int64_t)i + k];
     }
 }

@@ -1,10 +1,11 @@
 /* skin_limit_bind.c - adjacency and rest lengths of the skin for skin_limit.c. */
 #include "geometry/adjacency.h"
 #include "math/vec3.h"
-#include "limits/skin_limit_work.h"
+#include "methods/position/skin_limit.h"
 
 /* Squared length, in sizes squared, below which an edge has no length; and the squared rest length of such edges. */
 static const double SHORTEST = 1e-16;
+static const float NOT_LIMITED = 1e6f;
 
 /* Batches of lanes, with at least one lane of padding. */
 static int64_t batches_of(int64_t count)
@@ -37,12 +38,6 @@ static sup_vec3d normal_of(const sup_rig *rig, int32_t t)
     return sup_v3_cross(sup_v3_sub(at_rest(rig, c[1]), o), sup_v3_sub(at_rest(rig, c[2]), o));
 }
 
-static bool is_excluded(const sup_rig *rig, const unsigned char *excluded, int32_t t)
-{
-    const int32_t *c = rig->skin_triangles + 3 * (int64_t)t;
-    return excluded != NULL && (excluded[c[0]] || excluded[c[1]] || excluded[c[2]]);
-}
-
 /* Neighbours of a triangle; none where it has fewer than two, or faces away from them at rest. */
 static void write_neighbours(const sup_rig *rig, const sup_adjacency *a, int32_t t, int32_t *neighbour)
 {
@@ -58,8 +53,8 @@ static void write_neighbours(const sup_rig *rig, const sup_adjacency *a, int32_t
     if (count < 2 || sup_v3_dot(around, normal_of(rig, t)) < 0.0) neighbour[0] = neighbour[1] = neighbour[2] = -1;
 }
 
-static sup_result write_model(const sup_rig *rig, const sup_adjacency *a, const unsigned char *excluded,
-                              sup_model_builder *builder, const char *prefix, sup_error *error)
+static sup_result write_model(const sup_rig *rig, const sup_adjacency *a, sup_model_builder *builder,
+                              const char *prefix, sup_error *error)
 {
     int64_t triangles = rig->skin_triangle_count, skin = rig->skin_vertex_count;
     int32_t *triangle = add(builder, prefix, "triangle", SUP_ARRAY_INT32, 3 * triangles);
@@ -90,33 +85,29 @@ static sup_result write_model(const sup_rig *rig, const sup_adjacency *a, const 
             edge[(e / SUP_SKIN_LANES * 2 + k) * SUP_SKIN_LANES + e % SUP_SKIN_LANES] = end[k];
         edge_rest[e] = square > SHORTEST ? (float)(1.0 / square) : 0.0f;
     }
-    for (int32_t t = 0; t < triangles; t++) {
-        int32_t *own = neighbour + 3 * (int64_t)t;
-        write_neighbours(rig, a, t, own);
-        if (is_excluded(rig, excluded, t)) own[0] = own[1] = own[2] = -1;
-    }
+    for (int32_t t = 0; t < triangles; t++)
+        write_neighbours(rig, a, t, neighbour + 3 * (int64_t)t);
     for (int64_t i = 0; i < 3 * SUP_SKIN_LANES * batches; i++) {
         static const int ends[3][2] = {{0, 1}, {1, 2}, {0, 2}};
         int64_t k = i / SUP_SKIN_LANES % 3, t = i / (3 * SUP_SKIN_LANES) * SUP_SKIN_LANES + i % SUP_SKIN_LANES;
         const int32_t *c = rig->skin_triangles + 3 * t;
         double square = t < triangles ? square_of(rig, c[ends[k][0]], c[ends[k][1]]) : 0.0;
         lane_corner[i] = t < triangles ? c[k] : 0;
-        bool limited = square > SHORTEST && !is_excluded(rig, excluded, (int32_t)t);
-        lane_rest[i] = limited ? (float)square : SUP_SKIN_NOT_LIMITED;
+        lane_rest[i] = square > SHORTEST ? (float)square : NOT_LIMITED;
         int32_t other = t < triangles ? neighbour[3 * t + k] : -1;
         lane_neighbour[i] = other >= 0 ? other : (int32_t)triangles; /* the padding */
     }
     return SUP_OK;
 }
 
-sup_result sup_skin_limit_bind(const sup_context *context, const sup_rig *rig, const unsigned char *excluded,
-                               sup_model_builder *builder, const char *prefix, sup_error *error)
+sup_result sup_skin_limit_bind(const sup_context *context, const sup_rig *rig, sup_model_builder *builder,
+                               const char *prefix, sup_error *error)
 {
     sup_adjacency adjacency;
     sup_result result = sup_adjacency_create(&context->allocator, rig->skin_vertex_count, rig->skin_triangle_count,
                                              rig->skin_triangles, &adjacency, error);
     if (result != SUP_OK) return result;
-    result = write_model(rig, &adjacency, excluded, builder, prefix, error);
+    result = write_model(rig, &adjacency, builder, prefix, error);
     sup_adjacency_destroy(&adjacency);
     return result;
 }
@@ -208,6 +199,6 @@ sup_result sup_skin_limit_open(const sup_model *model, const char *prefix, sup_s
              limit->lane_rest != NULL && is_valid(limit);
     }
     return ok ? SUP_OK
-              : sup_fail(error, SUP_ERROR_FORMAT, "limits.model", "",
+              : sup_fail(error, SUP_ERROR_FORMAT, "position.model", "",
                          "The model is damaged: the limits of its skin are inconsistent. Bind it again.");
 }

@@ -1,6 +1,6 @@
 /* skin_limit_kernel.h (internal) - tests of all edges and triangles of the skin; includers define SUP_KERNEL(name). */
 #include "base/simd_rows.h"
-#include "limits/skin_limit_work.h"
+#include "methods/position/skin_limit_work.h"
 
 typedef struct vector {
     sup_wide x, y, z;
@@ -38,20 +38,11 @@ static float largest_ratio(const sup_skin_limit *skin, const float *positions)
     return largest;
 }
 
-/* Whether an edge with this squared length is too long, or too short; `rest`: squared length at rest. */
-SUP_WIDE4 sup_mask is_beyond(sup_wide length2, sup_wide rest, sup_wide shortest, sup_wide longest)
+/* Area normals with 1 / their length; returns batches with an edge beyond `limit` in `found`. */
+static int32_t find_long(const sup_skin_limit *skin, const float *positions, float limit, float *normals,
+                         int32_t *found)
 {
-    sup_mask limited = sup_wide_less(rest, sup_wide_splat(0.5f * SUP_SKIN_NOT_LIMITED));
-    return sup_wide_less(longest * rest, length2) | (sup_wide_less(length2, shortest * rest) & limited);
-}
-
-/* Area normals with 1 / their length; returns batches with an edge beyond the limits (of the squared ratio to the rest
- * length) in `found`. */
-static int32_t find_edges(const sup_skin_limit *skin, const float *positions, float shortest, float limit,
-                          float *normals, int32_t *found)
-{
-    const sup_wide most = sup_wide_splat(limit), least = sup_wide_splat(shortest), zero = sup_wide_splat(0.0f),
-                   one = sup_wide_splat(1.0f);
+    const sup_wide most = sup_wide_splat(limit), zero = sup_wide_splat(0.0f), one = sup_wide_splat(1.0f);
     int32_t count = 0;
     for (int64_t t = 0; t < skin->triangle_batches * SUP_SKIN_LANES; t += SUP_LANES) {
         int64_t first = t / SUP_SKIN_LANES * 3 * SUP_SKIN_LANES + t % SUP_SKIN_LANES;
@@ -63,10 +54,10 @@ static int32_t find_edges(const sup_skin_limit *skin, const float *positions, fl
         vector n = {u.y * w.z - u.z * w.y, u.z * w.x - u.x * w.z, u.x * w.y - u.y * w.x};
         sup_wide length = sup_wide_sqrt(square(n)), big = sup_wide_select(sup_wide_less(zero, length), length, one);
         sup_wide4_store(normals + 4 * t, (sup_wide4){n.x, n.y, n.z, one / big});
-        sup_mask beyond = is_beyond(square(u), sup_wide_load(rest), least, most);
-        beyond |= is_beyond(square(v), sup_wide_load(rest + SUP_SKIN_LANES), least, most);
-        beyond |= is_beyond(square(w), sup_wide_load(rest + 2 * SUP_SKIN_LANES), least, most);
-        if (any(beyond)) found[count++] = (int32_t)(t / SUP_LANES);
+        sup_mask longer = sup_wide_less(most * sup_wide_load(rest), square(u));
+        longer |= sup_wide_less(most * sup_wide_load(rest + SUP_SKIN_LANES), square(v));
+        longer |= sup_wide_less(most * sup_wide_load(rest + 2 * SUP_SKIN_LANES), square(w));
+        if (any(longer)) found[count++] = (int32_t)(t / SUP_LANES);
     }
     return count;
 }
@@ -89,4 +80,4 @@ static int32_t find_flipped(const sup_skin_limit *skin, const float *normals, in
     return count;
 }
 
-const sup_skin_kernels SUP_KERNEL(sup_skin_kernels) = {SUP_LANES, largest_ratio, find_edges, find_flipped};
+const sup_skin_kernels SUP_KERNEL(sup_skin_kernels) = {SUP_LANES, largest_ratio, find_long, find_flipped};
