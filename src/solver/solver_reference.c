@@ -147,6 +147,15 @@ static void build_tets(sup_reference *r, const sup_system_def *def)
         r->mass[v] *= total / sum;
 }
 
+/* Stiffening of the matrix for the tetrahedra of one prism of the outer layer (system.h). */
+static double stiffening_of(const sup_reference *r, int32_t prism)
+{
+    bool held = false;
+    for (int32_t k = 0; k < 12; k++)
+        held = held || r->number[r->tets[3 * prism + k / 4].vertex[k % 4]] < 0;
+    return 1.0 + r->volume * (held ? SUP_VOLUME_STIFFENING_HELD : SUP_VOLUME_STIFFENING);
+}
+
 static sup_result build_matrix(sup_reference *r, sup_error *error)
 {
     int64_t most = (int64_t)r->tet_count * 10 + r->vertex_count, count = 0;
@@ -154,12 +163,12 @@ static sup_result build_matrix(sup_reference *r, sup_error *error)
     if (t == NULL) return sup_fail_memory(error, "the reference's system");
     for (int32_t k = 0; k < r->tet_count; k++) {
         const tet *e = &r->tets[k];
-        double g[4][3], volume = k < r->outer_count ? r->volume : 0.0;
+        double g[4][3], stiffening = k < r->outer_count ? stiffening_of(r, k / 3) : 1.0;
         hats(e, g);
         for (int32_t i = 0; i < 4; i++)
             for (int32_t j = 0; j <= i; j++) {
                 int32_t row = r->number[e->vertex[i]], column = r->number[e->vertex[j]];
-                double value = (1.0 + SUP_VOLUME_STIFFENING * volume) * e->weight *
+                double value = stiffening * e->weight *
                                (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
                 if (row >= 0 && column >= 0) t[count++] = (sup_triplet){row, column, value};
             }

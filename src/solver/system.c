@@ -97,10 +97,9 @@ static sup_result number_vertices(sup_system_builder *b, sup_error *error)
     return SUP_OK;
 }
 
-/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism, stiffened where volume is preserved. */
-static void prism_matrix(const sup_prism *p, double volume, double k[6][6])
+/* K_ij = sum over tetrahedra of w g_i . g_j for the six corners of a prism, times `stiffening`. */
+static void prism_matrix(const sup_prism *p, double stiffening, double k[6][6])
 {
-    double stiffening = 1.0 + SUP_VOLUME_STIFFENING * volume;
     memset(k, 0, 36 * sizeof(double));
     for (int32_t t = 0; t < 3; t++) {
         double g[4][3];
@@ -116,6 +115,15 @@ static void prism_matrix(const sup_prism *p, double volume, double k[6][6])
     }
 }
 
+/* Stiffening of the outer layer of tissue, whose volume is preserved. */
+static double stiffening_of(const sup_system_builder *b, const sup_prism *p)
+{
+    bool held = false;
+    for (int32_t k = 0; k < 6; k++)
+        held = held || b->number[p->corner[k]] >= b->unknown_count;
+    return 1.0 + b->def->volume * (held ? SUP_VOLUME_STIFFENING_HELD : SUP_VOLUME_STIFFENING);
+}
+
 /* The matrix of unknowns and anchors, without entries between anchors. Its first rows are the system's matrix, the
  * others couple the anchors to it. */
 static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *error)
@@ -127,7 +135,7 @@ static sup_result assemble(sup_system_builder *b, sup_csr *matrix, sup_error *er
     if (triplets == NULL) return sup_fail_memory(error, "the system's entries");
     for (int32_t p = 0; p < b->prism_count; p++) {
         double k[6][6];
-        prism_matrix(&b->prisms[p], p < t->triangle_count ? b->def->volume : 0.0, k);
+        prism_matrix(&b->prisms[p], p < t->triangle_count ? stiffening_of(b, &b->prisms[p]) : 1.0, k);
         for (int32_t i = 0; i < 6; i++)
             for (int32_t j = 0; j <= i; j++) {
                 int32_t row = b->number[b->prisms[p].corner[i]], column = b->number[b->prisms[p].corner[j]];

@@ -52,8 +52,10 @@ typedef struct sup_system_cluster {
 } sup_system_cluster;
 
 /* With volume, the matrix of the global step has the stiffness of strain times 1 + this times `volume`: an upper
- * bound for tissue that swells all around a limb, so that a step does not overshoot. */
+ * bound for tissue that swells all around a limb, so that a step does not overshoot. Anchors hold one side of most
+ * prisms, which swelling strains more: half of it is enough there, and more makes all steps too short. */
 #define SUP_VOLUME_STIFFENING 1.0
+#define SUP_VOLUME_STIFFENING_HELD 0.5 /* prisms with an anchor */
 
 /* A view of the arrays in a model. */
 typedef struct sup_system {
