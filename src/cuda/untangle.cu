@@ -23,7 +23,7 @@ static __device__ sup_gpu_untangle_frame begin_frame(const sup_gpu_untangle &g, 
     const sup_gpu_progress &p = st.progress[character];
     const sup_gpu_command &in = st.commands[character];
     sup_gpu_untangle_frame frame = g.frame[character];
-    const bool at_rest = sup_rest_keeps_offsets(p.rest_steps, p.rest_damping_fraction);
+    const bool at_rest = sup_rest_keeps_offsets(p.rest_steps, p.rest_damping_fraction, p.rest_damping_mean);
     frame.untangles = in.contact && in.untangling && !in.hidden;
     frame.offset_fraction = sup_untangle_offset_fraction(!frame.stale, at_rest, g.frame_time[0]);
     frame.limited = !frame.stale;

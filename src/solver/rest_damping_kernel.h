@@ -83,10 +83,11 @@ SUP_SHARED bool sup_rest_limit_begins(int32_t steps)
     return steps == SUP_REST_LIMIT_STEPS;
 }
 
-/* Whether displacements of the untangled render mesh are kept instead of decaying. `fraction`: sup_rest_damping. */
-SUP_SHARED bool sup_rest_keeps_offsets(int32_t steps, float fraction)
+/* Whether displacements of the untangled render mesh are kept instead of decaying. `fraction`: sup_rest_damping. Tissue
+ * that still swings when the search may end leaves what displaced it. */
+SUP_SHARED bool sup_rest_keeps_offsets(int32_t steps, float fraction, float mean)
 {
-    return steps >= SUP_REST_SLEEP_STEPS || (steps > SUP_REST_LIMIT_STEPS && fraction < 1.0f);
+    return sup_rest_freezes_untangling(steps, mean) || (steps > SUP_REST_LIMIT_STEPS && fraction < 1.0f);
 }
 
 /* The new step fraction of a vertex. `product`: dot product of its displacement in this step and in the last one;

@@ -354,7 +354,7 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
 {
     const sup_projective_view *view = &s->view;
     unsigned char *pinned = at(s, s->at.pinned);
-    bool keeps = sup_rest_keeps_offsets(s->rest_steps, s->rest_damping.fraction);
+    bool keeps = sup_rest_keeps_offsets(s->rest_steps, s->rest_damping.fraction, s->rest_damping.mean);
     memset(pinned, 0, (size_t)view->system.skin_count);
     for (int32_t i = 0; i < view->rigid_count; i++)
         pinned[view->rigid_vertex[i]] =
