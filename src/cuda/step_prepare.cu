@@ -54,7 +54,8 @@ __global__ void __launch_bounds__(THREADS)
     const float4 now = st.skin[p.phase & 1][skin], previous = st.skin[1 - (p.phase & 1)][skin],
                  move = blend(body, motion, v, now), move_previous = blend(body, motion, v, previous);
     float change[3];
-    sup_velocity_limit(&now.x, &previous.x, &move.x, &move_previous.x, 1.0f - p.damping, length, change);
+    sup_velocity_limit(&now.x, &previous.x, &move.x, &move_previous.x, 1.0f - p.damping,
+                       1.0f - sup_rest_held_damping(p.rest_steps, p.damping), length, change);
     st.limit_push[(size_t)character * s.unknown_count + node] = make_float4(change[0], change[1], change[2], 0.0f);
 }
 

@@ -47,6 +47,13 @@ SUP_SHARED float sup_rest_momentum_damping(int32_t steps, bool in_contact, float
     return fmaxf(damping, rest);
 }
 
+/* The same for skin vertices with a velocity limit, which are not painted free. `damping`: of all vertices. */
+SUP_SHARED float sup_rest_held_damping(int32_t steps, float damping)
+{
+    float ramp = (float)(steps - SUP_REST_DAMPING_STEPS) / (float)(SUP_REST_HELD_STEPS - SUP_REST_DAMPING_STEPS);
+    return fmaxf(damping, SUP_REST_DAMPING_HELD * fmaxf(0.0f, fminf(1.0f, ramp)));
+}
+
 /* Whether detection drops pairs that only persist from the motion. */
 SUP_SHARED bool sup_rest_releases_pairs(int32_t steps)
 {

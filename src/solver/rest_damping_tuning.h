@@ -16,6 +16,8 @@ enum {
     SUP_REST_FREEZE_STEPS = 20,
     /* Damping of tissue without contact starts. */
     SUP_REST_DAMPING_STEPS = 15,
+    /* Damping of tissue that is not painted free is complete. */
+    SUP_REST_HELD_STEPS = 20,
     /* Damping is complete everywhere. An instance that hardly moves may sleep. */
     SUP_REST_SLEEP_STEPS = 40,
     /* From here on an instance also sleeps when it only creeps or oscillates in place, */
@@ -28,6 +30,9 @@ enum {
 
 /* Fraction of the momentum that a step removes at full rest damping: with contact, and without. */
 static const float SUP_REST_DAMPING_CONTACT = 0.3f, SUP_REST_DAMPING_FREE = 0.03f;
+/* The same at skin vertices with a velocity limit: near critical damping of the slowest tissue that is not painted free
+ * (2.2 Hz), so that its oscillation ends within a second. */
+static const float SUP_REST_DAMPING_HELD = 0.25f;
 /* A joint is at rest when its translation changes by at most this many sizes in a frame, and its linear part by this
  * much. */
 static const float SUP_REST_JOINT_MOTION = 1e-6f;

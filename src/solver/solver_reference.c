@@ -168,8 +168,7 @@ static sup_result build_matrix(sup_reference *r, sup_error *error)
         for (int32_t i = 0; i < 4; i++)
             for (int32_t j = 0; j <= i; j++) {
                 int32_t row = r->number[e->vertex[i]], column = r->number[e->vertex[j]];
-                double value = stiffening * e->weight *
-                               (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
+                double value = stiffening * e->weight * (g[i][0] * g[j][0] + g[i][1] * g[j][1] + g[i][2] * g[j][2]);
                 if (row >= 0 && column >= 0) t[count++] = (sup_triplet){row, column, value};
             }
     }

@@ -15,14 +15,15 @@
 #include <math.h>
 
 /* Change of the prediction x + mu (x - x_previous), into change[3]. `move`, `move_previous`: (M - 1) x and
- * (M - 1) x_previous, which are small, so that little is lost to rounding; `momentum`: mu; `length`: the limit per
- * step. */
+ * (M - 1) x_previous, which are small, so that little is lost to rounding; `momentum`: mu of the prediction; `held`: mu
+ * of this vertex, at most as large; `length`: the limit per step. */
 SUP_SHARED void sup_velocity_limit(const float now[3], const float previous[3], const float move[3],
-                                   const float move_previous[3], float momentum, float length, float change[3])
+                                   const float move_previous[3], float momentum, float held, float length,
+                                   float change[3])
 {
     float relative[3], square = 0.0f;
     for (int k = 0; k < 3; k++) {
-        relative[k] = momentum * ((now[k] - previous[k]) + (move[k] - move_previous[k])) - move[k];
+        relative[k] = held * ((now[k] - previous[k]) + (move[k] - move_previous[k])) - move[k];
         square += relative[k] * relative[k];
     }
     float scale = square > length * length ? length / sqrtf(square) : 1.0f;

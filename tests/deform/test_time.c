@@ -92,6 +92,24 @@ TEST(zero_time_changes_nothing_and_long_pauses_are_caught_up)
     actor_close(&a);
 }
 
+/* Tissue that is not painted free swings for at most a second after the skeleton stops. */
+TEST(oscillation_ends_within_a_second)
+{
+    actor a = actor_open(NULL, "cylinder", 0.25, "");
+    start(&a, "bend");
+    for (int i = 1; i <= 90; i++) { /* stops in the middle of the motion */
+        actor_sample(&a, "bend", fmin(i, 30) / 60.0);
+        actor_step(&a, 1.0 / 60.0);
+    }
+    for (int i = 0; i < 30; i++) {
+        float *before = copy_positions(&a);
+        actor_step(&a, 1.0 / 60.0);
+        CHECK_MSG(actor_farthest(&a, before) < 1e-5, "frame %d: %g", i, actor_farthest(&a, before));
+        free(before);
+    }
+    actor_close(&a);
+}
+
 /* A teleport of the whole skeleton resets the tissue; one limb that jumps does not, and its stretch stays bounded. */
 TEST(teleports_reset_the_tissue)
 {

@@ -4,6 +4,7 @@
 
 #include "base/simd.h"
 #include "solver/joint_scale.h"
+#include "solver/rest_damping_kernel.h"
 #include "solver/solver.h"
 #include "solver/velocity_limit.h"
 
@@ -83,7 +84,7 @@ void sup_projective_next_skin(sup_projective_state *s, const sup_mat34 *joints)
 
 typedef struct velocity_limit_work {
     sup_projective_state *state;
-    float momentum; /* mu of [komaritzan2022] eq. 2.14 */
+    float momentum, held; /* mu of [komaritzan2022] eq. 2.14, and that of these vertices */
 } velocity_limit_work;
 
 static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
@@ -100,7 +101,7 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
         float move[3], move_previous[3], mass = view->system.mass[view->system.node[v]];
         sup_projective_blend_point(view, motion, view->velocity_limit_vertex[i], now + 4 * v, move);
         sup_projective_blend_point(view, motion, view->velocity_limit_vertex[i], previous + 4 * v, move_previous);
-        sup_velocity_limit(now + 4 * v, previous + 4 * v, move, move_previous, w->momentum,
+        sup_velocity_limit(now + 4 * v, previous + 4 * v, move, move_previous, w->momentum, w->held,
                            view->velocity_limit_length[i], force + 3 * v);
         for (int k = 0; k < 3; k++)
             force[3 * v + (size_t)k] *= mass;
@@ -109,7 +110,7 @@ static void limit_some(void *work, int32_t begin, int32_t end, int32_t worker)
 
 const float *sup_projective_limit_velocity(sup_projective_state *s, const sup_context *context, float damping)
 {
-    velocity_limit_work work = {s, 1.0f - damping};
+    velocity_limit_work work = {s, 1.0f - damping, 1.0f - sup_rest_held_damping(s->rest_steps, damping)};
     if (s->view.velocity_limit_count == 0) return NULL;
     sup_parallel(context, s->view.velocity_limit_count, BLEND_GRAIN, limit_some, &work);
     return at(s, s->at.force);
