@@ -379,13 +379,15 @@ static __device__ void scale_offset(untangle_work &w, int v, float scale)
     vertex.x = add_scaled(vertex.start, limit, offset);
 }
 
-/* Limits the change of an offset since the last frame. `max`: its length. */
-static __device__ void limit_change(untangle_work &w, int v, float max)
+/* Limits the change of an offset since the last frame. Its decay is not a change. `max`: length of the change. */
+static __device__ void limit_change(untangle_work &w, int v, float offset_fraction, float max)
 {
     sup_gpu_untangle_vertex &vertex = w.r.vertex[v];
-    const float4 last = add_scaled(vertex.start, 1.0f, get(w.offset + 3 * (size_t)v)), change = minus(vertex.x, last);
+    const float4 last = get(w.offset + 3 * (size_t)v), offset = minus(vertex.x, vertex.start);
+    const float4 kept = add_scaled(vertex.start, sup_untangle_kept_fraction(&offset.x, &last.x, offset_fraction), last),
+                 change = minus(vertex.x, kept);
     const float length = sqrtf(dot(change, change));
-    vertex.x = add_scaled(last, length > max ? max / length : 1.0f, change);
+    vertex.x = add_scaled(kept, length > max ? max / length : 1.0f, change);
 }
 
 /* Change of the volume by the offsets; the same value in all threads. `partial` [MOVE_WARPS]: shared memory. */
@@ -418,7 +420,7 @@ static __device__ double volume_change(untangle_work &w, double *partial)
 
 /* Offsets stay small, change the volume by no more than a budget, and change slowly. By the block. */
 static __device__ void limit_offsets(untangle_work &w, const sup_gpu_untangle &g, const sup_gpu_state &st,
-                                     int character, bool limited, double *partial)
+                                     int character, const sup_gpu_untangle_frame &frame, double *partial)
 {
     const int known = w.counts.known;
     if (known == 0) return;
@@ -432,9 +434,9 @@ static __device__ void limit_offsets(untangle_work &w, const sup_gpu_untangle &g
         const size_t skin = (size_t)character * w.view.coarse_count + w.view.coarse[v];
         const float4 motion = minus(st.skin[0][skin], st.skin[1][skin]);
         scale_offset(w, v, scale);
-        if (limited)
+        if (frame.limited)
             limit_change(
-                w, v,
+                w, v, frame.offset_fraction,
                 sup_untangle_max_change(w.view.size, g.frame_time[1], sqrtf(dot(motion, motion)), g.step_seconds));
     }
     __syncthreads();
@@ -531,7 +533,7 @@ static __device__ void untangle_character(untangle_work &w, triangle (*own)[CLUS
                             crosses ? SUP_UNTANGLE_KNOWN : SUP_UNTANGLE_KNOWN | SUP_UNTANGLE_LISTED);
     if (crosses) untangle_pairs(w, pairs, own);
     if (searches) limit_edges(w, SUP_UNTANGLE_LAST_SWEEPS);
-    if (searches) limit_offsets(w, g, st, character, frame.limited, partial);
+    if (searches) limit_offsets(w, g, st, character, frame, partial);
     const int moved = write_back(w, out, character);
     if (threadIdx.x == 0) g.frame[character].moved = moved;
     __syncthreads();

@@ -555,17 +555,21 @@ static void scale_offset(const sup_untangle_mesh *mesh, const sup_untangle_def *
         vertex->x[k] = vertex->start[k] + limit * offset[k];
 }
 
-/* Limits the change of an offset since the last frame. */
+/* Limits the change of an offset since the last frame. Its decay is not a change. */
 static void limit_change(const sup_untangle_mesh *mesh, const sup_untangle_def *def, int32_t v)
 {
     sup_untangle_vertex *vertex = &mesh->vertex[v];
     const float *last = def->offset + 3 * (size_t)v;
-    float change[3], limit = def->max_change[mesh->view->coarse[v]];
+    float offset[3];
     for (int32_t k = 0; k < 3; k++)
-        change[k] = vertex->x[k] - vertex->start[k] - last[k];
-    float length = length_of(change), scale = length > limit ? limit / length : 1.0f;
+        offset[k] = vertex->x[k] - vertex->start[k];
+    float kept = sup_untangle_kept_fraction(offset, last, def->offset_fraction), change[3];
     for (int32_t k = 0; k < 3; k++)
-        vertex->x[k] = vertex->start[k] + last[k] + scale * change[k];
+        change[k] = offset[k] - kept * last[k];
+    float length = length_of(change), limit = def->max_change[mesh->view->coarse[v]],
+          scale = length > limit ? limit / length : 1.0f;
+    for (int32_t k = 0; k < 3; k++)
+        vertex->x[k] = vertex->start[k] + kept * last[k] + scale * change[k];
 }
 
 /* Offsets stay small, change the volume by no more than a budget, and change slowly. */

@@ -135,6 +135,15 @@ SUP_SHARED float sup_untangle_volume_scale(double change, double rest_volume)
     return fabs(change) > budget ? (float)(budget / fabs(change)) : 1.0f;
 }
 
+/* Fraction of the last offset from which the change of an offset counts: the one that comes nearest to the offset,
+ * between what decay leaves and all of it. */
+SUP_SHARED float sup_untangle_kept_fraction(const float offset[3], const float last[3], float decayed)
+{
+    float square = last[0] * last[0] + last[1] * last[1] + last[2] * last[2];
+    float along = offset[0] * last[0] + offset[1] * last[1] + offset[2] * last[2];
+    return square > 0.0f ? fminf(1.0f, fmaxf(decayed, along / square)) : 1.0f;
+}
+
 /* Largest change of an offset in a frame of `dt` seconds. step_motion: displacement of the skin there in the last step,
  * of step_seconds. */
 SUP_SHARED float sup_untangle_max_change(float size, float dt, float step_motion, float step_seconds)
