@@ -46,7 +46,11 @@ static male open_male(const char *folder)
         m.clips[m.clip_count++] = clip;
     }
     require(sup_rig_create(NULL, m.character, NULL, &m.rig, &e) == SUP_OK, "rig", &e);
-    require(sup_bind(NULL, sup_method_find("projective"), m.rig, NULL, &m.model, &e) == SUP_OK, "bind", &e);
+    double values[64];
+    const sup_method *method = sup_method_find("projective");
+    sup_method_defaults(method, values);
+    require(sup_method_set(method, values, "limits", "0", &e) == SUP_OK, "limits", &e); /* not on the device */
+    require(sup_bind(NULL, method, m.rig, &(sup_bind_def){.values = values}, &m.model, &e) == SUP_OK, "bind", &e);
     require(sup_device_cuda_create(NULL, 0, &m.device, &e) == SUP_OK, "device", &e);
     printf("%s; %d render vertices\n", sup_device_name(m.device), (int)sup_model_vertex_count(m.model));
     return m;

@@ -27,11 +27,15 @@ typedef struct crowd {
 static sup_result crowd_create(crowd *c, int32_t count, sup_error *error)
 {
     sup_rig *rig = NULL;
+    double values[64];
+    const sup_method *method = sup_method_find("projective");
+    sup_method_defaults(method, values);
     c->count = count;
     sup_result result = sup_device_cuda_create(NULL, 0, &c->device, error);
     if (result == SUP_OK) result = sup_scene_create(NULL, "human", 0.6, &c->character, error);
     if (result == SUP_OK) result = sup_rig_create(NULL, c->character, NULL, &rig, error);
-    if (result == SUP_OK) result = sup_bind(NULL, sup_method_find("projective"), rig, NULL, &c->model, error);
+    if (result == SUP_OK) result = sup_method_set(method, values, "limits", "0", error); /* not on the device */
+    if (result == SUP_OK) result = sup_bind(NULL, method, rig, &(sup_bind_def){.values = values}, &c->model, error);
     sup_rig_destroy(rig);
     if (result != SUP_OK) return result;
     while (c->clip_count < c->character->clip_count && c->clip_count < MAX_CLIPS) {

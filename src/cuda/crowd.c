@@ -57,6 +57,14 @@ static sup_result open_crowd(sup_crowd *crowd, const sup_crowd_def *def, sup_err
     return sup_crowd_reset(crowd, -1, error);
 }
 
+/* The device has no shape limits (limits/shape_limits.h). */
+static sup_result refuse_limits(sup_error *error)
+{
+    return sup_fail(error, SUP_ERROR_UNSUPPORTED, "crowd.limits", "limits",
+                    "The shape limits are not implemented on the GPU: set the parameter \"limits\" to 0, or step the "
+                    "model on the CPU.");
+}
+
 sup_result sup_crowd_create(sup_device *device, const sup_model *model, const sup_crowd_def *def_in,
                             sup_crowd **crowd_out, sup_error *error)
 {
@@ -67,6 +75,9 @@ sup_result sup_crowd_create(sup_device *device, const sup_model *model, const su
             error, SUP_ERROR_ARGUMENT, "crowd.null", "",
             "A device, a model, a pointer for the new crowd and counts that are not negative are required.");
     sup_result result = sup_crowd_check_support(model, &kind, error);
+    if (result == SUP_OK && kind == SUP_METHOD_DEVICE_PROJECTIVE &&
+        sup_model_values(model)[SUP_PROJECTIVE_LIMITS] != 0.0)
+        result = refuse_limits(error);
     if (result == SUP_OK)
         result = sup_cuda_result(device, sup_cuda_use(device->index), "it was chosen for a crowd", error);
     if (result != SUP_OK) return result;
@@ -163,6 +174,8 @@ sup_result sup_crowd_set(sup_crowd *crowd, int32_t instance, const char *name, d
     if (!param->live)
         return sup_fail(error, SUP_ERROR_ARGUMENT, "param.bind", name,
                         "Parameter \"%s\" is fixed at bind: bind again with the new value.", name);
+    if (crowd->kind == SUP_METHOD_DEVICE_PROJECTIVE && index == SUP_PROJECTIVE_LIMITS && value != 0.0)
+        return refuse_limits(error);
     for (int32_t i = begin; i < end; i++) {
         crowd->values[(size_t)i * (size_t)crowd->method->param_count + (size_t)index] = value;
         sup_crowd_send_commands(crowd, i);
@@ -483,8 +496,8 @@ static bool send_settle_commands(sup_crowd *crowd, int32_t begin, int32_t end, i
 {
     bool touches = false;
     for (int32_t i = begin; i < end; i++) {
-        crowd->settling[i] =
-            (sup_gpu_command){.contact = crowd->commands[i].contact, .friction = crowd->commands[i].friction};
+        crowd->settling[i] = (sup_gpu_command){
+            .contact = crowd->commands[i].contact, .settles = 1, .friction = crowd->commands[i].friction};
         touches = touches || crowd->commands[i].contact != 0;
     }
     *code = sup_cuda_copy_async(crowd->settle_commands + begin, crowd->settling + begin,

@@ -221,9 +221,8 @@ static __device__ int keep_pair(const work &w, int v, int triangle, contact_quer
 static __device__ float onset_of(const sup_gpu_state &st, const work &w, int character, float last, int v, int triangle,
                                  const contact_query &query)
 {
-    const sup_gpu_progress &p = st.progress[character];
-    if (p.damping >= 1.0f) return 1.0f; /* the skin settles */
-    const float4 *before = st.skin[p.phase & 1] + (size_t)character * w.d->vertex_count;
+    if (st.commands[character].settles) return 1.0f;
+    const float4 *before = st.skin[st.progress[character].phase & 1] + (size_t)character * w.d->vertex_count;
     const int32_t *t = w.d->triangles + 3 * (size_t)triangle;
     float4 d = minus(w.skin[v], before[v]);
     for (int k = 0; k < 3; k++)

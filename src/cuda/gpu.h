@@ -71,6 +71,7 @@ typedef struct sup_gpu_command {
     int32_t contact;         /* collides with itself */
     int32_t untangling;      /* remaining crossings are untangled */
     int32_t hidden;          /* the render mesh is not updated */
+    int32_t settles;         /* of the settle phase of a reset */
     int32_t strongest;       /* classic methods: each vertex follows only its strongest joint */
     int32_t version;         /* changes with any input: wakes the character */
     float damping, friction;

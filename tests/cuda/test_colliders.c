@@ -42,6 +42,7 @@ static fixture open_fixture(const char *vertices, const char *contact)
     sup_method_defaults(m, values);
     CHECK_OK(sup_method_set(m, values, "vertices", vertices, &error), error);
     CHECK_OK(sup_method_set(m, values, "contact", contact, &error), error);
+    CHECK_OK(sup_method_set(m, values, "limits", "0", &error), error);
     bind_fixture(&f, m, &(sup_bind_def){.values = values});
     float radius = 0.0f, low = 1e9f, high = -1e9f;
     for (int32_t v = 0; v < f.rig->vertex_count; v++) {

@@ -20,7 +20,7 @@ static fixture open_fixture(const char *scene, const char *method, const char *s
     char text[128];
     const sup_method *m = sup_method_find(method);
     sup_method_defaults(m, values);
-    snprintf(text, sizeof text, "%s", settings);
+    snprintf(text, sizeof text, "%s%s", settings, strcmp(method, "projective") == 0 ? " limits=0" : "");
     for (char *rest = NULL, *one = strtok_r(text, " ", &rest); one != NULL; one = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(one, '=');
         *value++ = '\0';
@@ -204,6 +204,42 @@ TEST(first_frames_with_contact_match_cpu)
         CHECK_MSG(off.farthest < 1e-4 && off.mean < 1e-5, "%g, mean %g", off.farthest, off.mean);
         close_fixture(&f);
     }
+}
+
+/* A skeleton that stops with skin in contact: rest damping, pairs that neither begin nor end any more, and untangling
+ * that keeps its offsets. */
+TEST(skin_in_contact_at_rest_matches_cpu)
+{
+    enum { MOVES = 6, FRAMES = 60 };
+    fixture f = open_fixture("arm", "projective", "vertices=150", 0.0f);
+    sup_error error = {0};
+    sup_instance *instance = NULL;
+    sup_crowd *crowd = NULL;
+    sup_crowd_report report;
+    size_t n = (size_t)sup_model_vertex_count(f.model) * 3;
+    float *cpu = calloc(n, sizeof *cpu), *gpu = calloc(n, sizeof *gpu);
+    CHECK_OK(sup_crowd_create(f.device, f.model, NULL, &crowd, &error), error);
+    for (int32_t frame = 0; frame <= FRAMES; frame++) {
+        sup_pose_sample(f.character, &f.character->clips[0], 0.8 + fmin(frame, MOVES) / 30.0, f.pose);
+        CHECK_OK(sup_crowd_pose(crowd, 0, f.pose, &error), error);
+        if (frame == 0) {
+            CHECK_OK(sup_instance_create(NULL, f.model, f.pose, &instance, &error), error);
+            CHECK_OK(sup_crowd_reset(crowd, -1, &error), error);
+            continue;
+        }
+        distance off = {0};
+        CHECK_EQ(sup_instance_step(instance, f.pose, 1.0f / 60.0f, &(sup_skin_out){.positions = cpu}), SUP_OK);
+        CHECK_OK(sup_crowd_step(crowd, 1.0f / 60.0f, NULL, &error), error);
+        CHECK_OK(sup_crowd_read(crowd, 0, &(sup_skin_out){.positions = gpu}, &error), error);
+        add_distance(&off, cpu, gpu, n, (double)f.rig->size);
+        CHECK_MSG(off.farthest < 1e-4, "frame %d: %g", (int)frame, off.farthest);
+    }
+    CHECK_OK(sup_crowd_last_step(crowd, 0, &report, &error), error);
+    CHECK(report.contacts > 0);
+    sup_instance_destroy(instance);
+    sup_crowd_destroy(crowd);
+    free(cpu), free(gpu);
+    close_fixture(&f);
 }
 
 /* Conjugate gradients of characters in contact do not change the other characters of their thread block. */
@@ -453,6 +489,8 @@ TEST(invalid_calls_are_refused)
              SUP_ERROR_MEMORY);
     CHECK(strstr(error.message, "fewer instances") != NULL);
     CHECK_OK(sup_crowd_create(f.device, f.model, NULL, &crowd, &error), error);
+    CHECK_EQ(sup_crowd_set(crowd, 0, "limits", 1.0, &error), SUP_ERROR_UNSUPPORTED);
+    CHECK_TEXT(error.id, "crowd.limits");
     CHECK_OK(sup_pose_create(NULL, f.character, &pose, &error), error);
     CHECK_EQ(sup_crowd_step(crowd, NAN, NULL, &error), SUP_ERROR_ARGUMENT);
     CHECK_EQ(sup_crowd_pose(crowd, 1, pose, &error), SUP_ERROR_ARGUMENT);

@@ -130,6 +130,7 @@ static fixture open_fixture(const char *method)
     if (strcmp(method, "projective") == 0) {
         CHECK_OK(sup_method_set(m, values, "vertices", "200", &error), error);
         CHECK_OK(sup_method_set(m, values, "contact", "0", &error), error);
+        CHECK_OK(sup_method_set(m, values, "limits", "0", &error), error);
     }
     bind_fixture(&f, m, &(sup_bind_def){.values = values});
     return f;

@@ -196,13 +196,13 @@ static void untangle_poses(const char *scene, double resolution, const char *set
 
 TEST(untangle_matches_cpu)
 {
-    untangle_poses("arm", 0.35, "vertices=400 contact=0", 3, "bend");
+    untangle_poses("arm", 0.35, "vertices=400 contact=0 limits=0", 3, "bend");
 }
 
 TEST(untangle_of_a_human_matches_cpu)
 {
-    untangle_poses("human", 0.3, "vertices=800 contact=0", 1, "squat");
-    untangle_poses("human", 0.3, "vertices=800 contact=0", 4, "arms_crossed");
+    untangle_poses("human", 0.3, "vertices=800 contact=0 limits=0", 1, "squat");
+    untangle_poses("human", 0.3, "vertices=800 contact=0 limits=0", 4, "arms_crossed");
 }
 
 /* Root mean square distance of two skins, in sizes. */
@@ -225,7 +225,7 @@ static void perturb(sup_pose *pose)
 static void rest_in_contact(int32_t count)
 {
     enum { FRAMES = 60 };
-    stage s = open_stage("arm", 0.35, "vertices=400", count);
+    stage s = open_stage("arm", 0.35, "vertices=400 limits=0", count);
     sup_error error = {0};
     sup_instance *other = NULL;
     sup_crowd_report report = {0};
