@@ -678,8 +678,8 @@ static sup_contact make_contact(const detect_work *work, int32_t v, int32_t tria
         .friction = work->input->friction,
         .limit = SUP_CONTACT_FORCE_LIMIT * gap,
         .damping = sup_contact_damping(query->height, touch, release_height(work, v, triangle, query)),
-        .press = sup_contact_pressure(query->height, prism_depth(work, triangle), tissue_depth(work, v)) *
-                 work->a.onset[v]};
+        .press =
+            sup_contact_pressure(query->height, prism_depth(work, triangle), tissue_depth(work, v)) * work->a.onset[v]};
     for (int32_t k = 0; k < 3; k++) {
         contact.corner[k] = corner[k];
         contact.weight[k] = query->weight[k];

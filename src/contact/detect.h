@@ -99,9 +99,10 @@ size_t sup_detect_state_size(const sup_detect *detect); /* in bytes, a multiple 
 void sup_detect_reset(const sup_detect *detect, void *state);
 
 typedef struct sup_detect_input {
-    const float *skin;         /* [vertex_count] x y z, world space */
-    const float *skin_before;  /* the same in the last timestep; NULL while the skin settles: pairs have their full force */
-    int32_t skin_stride;       /* floats from one vertex to the next, at least 3 */
+    const float *skin; /* [vertex_count] x y z, world space */
+    const float
+        *skin_before;    /* the same in the last timestep; NULL while the skin settles: pairs have their full force */
+    int32_t skin_stride; /* floats from one vertex to the next, at least 3 */
     const float *segment_ends; /* [segment_count*6] both ends of each segment, world space */
     float stiffness;           /* of the contacts; 0 = SUP_CONTACT_STIFFNESS */
     float friction;            /* of the contacts */

@@ -28,7 +28,12 @@ enum {
 
 /* Flags: rest contact with skin that moves alike; a seam, where components cross each other; and those of
  * rest_contact.h. */
-enum { SAME_MOTION = 4, SEAM = 8, OTHER_MOTION = SUP_REST_CONTACT_OTHER_MOTION, COMPONENTS = SUP_REST_CONTACT_COMPONENTS };
+enum {
+    SAME_MOTION = 4,
+    SEAM = 8,
+    OTHER_MOTION = SUP_REST_CONTACT_OTHER_MOTION,
+    COMPONENTS = SUP_REST_CONTACT_COMPONENTS
+};
 
 typedef struct layer_search {
     const sup_rig *rig;

@@ -55,8 +55,7 @@ sup_result sup_thin_skin_find(const sup_context *context, int32_t vertex_count, 
     vertex_sums *sums = sup_arena_alloc(&arena, (size_t)vertex_count, sizeof *sums);
     float *points = sup_arena_alloc(&arena, (size_t)vertex_count, 3 * sizeof *points);
     sup_bvh tree = {0};
-    sup_result result =
-        sums != NULL && points != NULL ? SUP_OK : sup_fail_memory(error, "the thickness of the skin");
+    sup_result result = sums != NULL && points != NULL ? SUP_OK : sup_fail_memory(error, "the thickness of the skin");
     for (size_t i = 0; result == SUP_OK && i < 3 * (size_t)vertex_count; i++)
         points[i] = (float)positions[i];
     if (result == SUP_OK) result = sup_bvh_create(context, points, triangle_count, triangles, &tree, error);

@@ -132,9 +132,9 @@ __global__ void __launch_bounds__(THREADS)
         float share = body.rigid != NULL ? body.rigid[v] : 0.0f, scaled = 0.0f;
         for (int i = 0; i < 4; i++) {
             const size_t k = 4 * (size_t)v + i;
-            scaled += body.start_weight[k] *
-                      sup_joint_scale_weight(joints +
-                                             ((size_t)character * body.joint_count + body.start_joint[k]) * 12);
+            scaled +=
+                body.start_weight[k] *
+                sup_joint_scale_weight(joints + ((size_t)character * body.joint_count + body.start_joint[k]) * 12);
         }
         share = 1.0f - (1.0f - share) * (1.0f - scaled);
         float4 x = node < s.unknown_count

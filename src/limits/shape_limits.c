@@ -181,7 +181,8 @@ static float factor_of(const limits_work *w, int32_t v)
     float sum = 0.0f;
     for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++)
         sum += fabsf(l->neighbour_length[e]);
-    return sup_limits_factor(distance_of(w, v), sum / (float)(l->neighbour_first[v + 1] - l->neighbour_first[v]), l->size);
+    return sup_limits_factor(distance_of(w, v), sum / (float)(l->neighbour_first[v + 1] - l->neighbour_first[v]),
+                             l->size);
 }
 
 /* Raises values[v] and appends v to the queue. */
@@ -260,8 +261,8 @@ static void spread(limits_work *w, int32_t begin, int32_t end)
         float distance = distance_of(w, v);
         for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++) {
             int32_t u = l->neighbours[e];
-            float weight = sup_limits_neighbour_weight(w->weight[v], l->neighbour_length[e],
-                                                       fmaxf(distance, distance_of(w, u)));
+            float weight =
+                sup_limits_neighbour_weight(w->weight[v], l->neighbour_length[e], fmaxf(distance, distance_of(w, u)));
             raise_value(w, w->weight, u, weight, &end);
         }
     }
@@ -279,12 +280,10 @@ static void blend(void *work, int32_t begin, int32_t end, int32_t worker)
     const limits_work *w = work;
     SUP_UNUSED(worker);
     for (int32_t v = begin; v < end; v++) {
-        float *x = w->x + 3 * (size_t)v, to[3];
+        float *x = w->x + 3 * (size_t)v;
         if (!(w->weight[v] > 0.0f)) continue;
         for (int k = 0; k < 3; k++)
-            to[k] = x[k] + w->weight[v] * (at(w->reference, v)[k] - x[k]);
-        if (w->def->blocked != NULL && w->def->blocked(w->def->user, x, to)) continue;
-        memcpy(x, to, sizeof to);
+            x[k] += w->def->amount * w->weight[v] * (at(w->reference, v)[k] - x[k]);
         write_vertex(w, v);
     }
 }
@@ -300,14 +299,11 @@ static void gather_reference(void *work, int32_t begin, int32_t end, int32_t wor
     }
 }
 
-/* Moves a vertex unless it is blocked. */
+/* Moves a vertex by a fraction of an edge vector. */
 static void move_vertex(limits_work *w, int32_t v, float step, const float d[3])
 {
-    float *x = w->x + 3 * (size_t)v, to[3];
     for (int k = 0; k < 3; k++)
-        to[k] = x[k] + step * d[k];
-    if (w->def->blocked != NULL && w->def->blocked(w->def->user, x, to)) return;
-    memcpy(x, to, sizeof to);
+        w->x[3 * (size_t)v + (size_t)k] += step * d[k];
     write_vertex(w, v);
 }
 
@@ -325,7 +321,8 @@ static bool move_ends(limits_work *w)
             float square = sup_limits_dot(own, own);
             if (!sup_limits_exceeds(square, l->neighbour_length[e])) continue;
             subtract(at(w->reference, u), at(w->reference, v), reference);
-            float step = sup_limits_edge_step(square, sup_limits_dot(reference, reference), l->neighbour_length[e]);
+            float step = w->def->amount *
+                         sup_limits_edge_step(square, sup_limits_dot(reference, reference), l->neighbour_length[e]);
             if (step == 0.0f) continue;
             any = true;
             move_vertex(w, v, step, own);
@@ -349,7 +346,7 @@ sup_result sup_shape_limits_apply(const sup_context *context, const sup_shape_li
                                   const sup_shape_limits_def *def, void *scratch, const sup_skin_out *out)
 {
     limits_work w = {.limits = limits, .def = def, .out = out};
-    if (out->positions == NULL || limits->triangle_count == 0) return SUP_OK;
+    if (out->positions == NULL || limits->triangle_count == 0 || !(def->amount > 0.0f)) return SUP_OK;
     layout(limits, scratch, &w);
     w.stride = out->position_stride != 0 ? out->position_stride : 3 * sizeof(float);
     sup_parallel(context, limits->vertex_count, GRAIN, gather, &w);

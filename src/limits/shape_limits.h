@@ -15,8 +15,8 @@
 /* The welded skin of a model; the arrays lie in its memory block. */
 typedef struct sup_shape_limits {
     int32_t vertex_count, triangle_count, render_count; /* render_count: vertices of the output */
-    float size;                     /* of the character, file units */
-    const int32_t *triangles;       /* [triangle_count*3] */
+    float size;                                         /* of the character, file units */
+    const int32_t *triangles;                           /* [triangle_count*3] */
     const int32_t *adjacent;        /* [triangle_count*3] triangles at the edges, -1 for none; all -1: not judged */
     const int32_t *neighbour_first; /* [vertex_count+1] */
     const int32_t *neighbours;      /* along edges */
@@ -38,8 +38,7 @@ typedef struct sup_shape_limits_def {
     /* Writes the reference positions of all output vertices [render_count*3]; called at most once, if anything exceeds
      * a limit. */
     sup_result (*reference)(void *user, float *positions);
-    /* Whether a vertex must not move there, such as into a collider. NULL: it may move anywhere. */
-    bool (*blocked)(void *user, const float from[3], const float to[3]);
+    float amount; /* of the limits: 0 none, 1 all */
     void *user;
 } sup_shape_limits_def;
 

@@ -10,7 +10,7 @@ typedef struct limits_build {
     sup_model_builder *builder;
     sup_adjacency adjacency;
     const unsigned char *excluded; /* [skin_vertex_count] or NULL */
-    double *normal; /* [skin_triangle_count*3] area normals in the bind pose */
+    double *normal;                /* [skin_triangle_count*3] area normals in the bind pose */
 } limits_build;
 
 static void compute_normals(const sup_rig *rig, double *normal)
@@ -149,7 +149,8 @@ sup_result sup_shape_limits_open(const sup_model *model, sup_shape_limits *limit
             edges = sup_model_array_count(model, "limits.neighbours"),
             render = sup_model_array_count(model, "limits.render_vertices");
     const float *size = sup_model_array(model, "limits.size", SUP_ARRAY_FLOAT, 1);
-    bool good = size != NULL && isfinite(*size) && *size > 0.0f && vertices >= 0 && triangles >= 0 && vertices <= INT32_MAX / 16 && triangles <= INT32_MAX / 16;
+    bool good = size != NULL && isfinite(*size) && *size > 0.0f && vertices >= 0 && triangles >= 0 &&
+                vertices <= INT32_MAX / 16 && triangles <= INT32_MAX / 16;
     sup_shape_limits l = {.vertex_count = (int32_t)vertices,
                           .triangle_count = (int32_t)triangles,
                           .render_count = sup_model_vertex_count(model)};

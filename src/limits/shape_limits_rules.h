@@ -48,8 +48,8 @@ SUP_SHARED float sup_limits_flip_weight(float own, float reference)
     return upright * fminf(1.0f, fmaxf(0.0f, t));
 }
 
-/* Factor of the weight of a vertex, by the distance of both skins there and the mean length of its edges at rest. `size`:
- * of the character. */
+/* Factor of the weight of a vertex, by the distance of both skins there and the mean length of its edges at rest.
+ * `size`: of the character. */
 SUP_SHARED float sup_limits_factor(float distance, float mean_edge, float size)
 {
     float coarse = (mean_edge / size - SUP_LIMITS_FINE_EDGE) / (SUP_LIMITS_COARSE_EDGE - SUP_LIMITS_FINE_EDGE);

@@ -1,10 +1,10 @@
-/* velocity_limit.h (internal) - momentum of a skin vertex relative to its bones, and its limit, one source for the CPU and
- * the GPU.
+/* velocity_limit.h (internal) - momentum of a skin vertex relative to its bones, and its limit, one source for the CPU
+ * and the GPU.
  *
  * Momentum predicts x + mu (x - x_previous) with mu of [komaritzan2022] eq. 2.14. Two things are different here:
  * - The velocity is carried in the frame of the bones: with M the blended motion of the bones in this step and L its
- *   linear part, the prediction is x + mu L (x - x_previous). A body or a limb that turns at a constant rate then adds no
- *   force (a centrifugal force would pull tissue off a spinning body); bones that start, stop or fall do.
+ *   linear part, the prediction is x + mu L (x - x_previous). A body or a limb that turns at a constant rate then adds
+ *   no force (a centrifugal force would pull tissue off a spinning body); bones that start, stop or fall do.
  * - The motion relative to the bones, r = mu L (x - x_previous) - (M x - x), is cut to a length: momentum must not pull
  *   tissue off its bones. */
 #ifndef SUP_SOLVER_VELOCITY_LIMIT_H

@@ -50,7 +50,8 @@ blobs blobs_make(int32_t count, int32_t columns, int32_t rows, double spacing, d
     b.segments = calloc((size_t)count, sizeof *b.segments);
     for (int32_t i = 0; i < count; i++)
         add_sphere(&b, i, columns, rows, spacing * i, bumps, &random);
-    b.def = (sup_detect_def){b.vertex_count, b.triangle_count, count, b.skin, b.triangles, b.foot_points, b.segments, NULL};
+    b.def =
+        (sup_detect_def){b.vertex_count, b.triangle_count, count, b.skin, b.triangles, b.foot_points, b.segments, NULL};
     b.arena = sup_arena_create(&context.allocator);
     CHECK_OK(sup_detect_create(NULL, &b.def, &b.arena, &b.detect, &error), error);
     b.state_size = sup_detect_state_size(&b.detect);

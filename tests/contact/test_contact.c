@@ -19,7 +19,7 @@ typedef struct actor {
     size_t bytes; /* of a skin */
 } actor;
 
-static actor actor_make(const char *scene, double detail, int32_t clip)
+static actor actor_make(const char *scene, double detail, int32_t clip, bool limits)
 {
     actor a = {0};
     sup_error error = {0};
@@ -31,6 +31,7 @@ static actor actor_make(const char *scene, double detail, int32_t clip)
     CHECK_OK(sup_rig_surface_create(NULL, a.rig, &a.surface, &error), error);
     CHECK_OK(sup_measurer_create(NULL, &a.surface->surface, &a.measurer, &error), error);
     CHECK_OK(sup_instance_create(NULL, a.model, NULL, &a.instance, &error), error);
+    CHECK_OK(sup_instance_set(a.instance, "limits", limits ? 1.0 : 0.0, &error), error);
     a.bytes = (size_t)a.rig->vertex_count * 3 * sizeof(float);
     a.skin = malloc(a.bytes);
     a.last = malloc(a.bytes);
@@ -108,10 +109,11 @@ static int32_t bend_and_hold(actor *a, double contact)
 
 TEST(bent_arm_does_not_cross_itself_and_comes_to_rest)
 {
-    actor a = actor_make("arm", 0.3, 0);
+    actor a = actor_make("arm", 0.3, 0, false);
     int32_t off = bend_and_hold(&a, 0.0), on = bend_and_hold(&a, 1.0);
     CHECK(off > 50);
-    /* The remaining pairs are of the index finger, whose bone passes through the thumb in this motion. */
+    /* The remaining pairs are of the index finger, whose bone passes through the thumb in this motion. Contact alone:
+     * the shape limits give up some pairs there. */
     CHECK_MSG(on * 5 <= off, "%d of %d pairs remain", on, off);
     actor_free(&a);
 }
@@ -146,7 +148,7 @@ static int32_t count_untangled(actor *a, double untangle)
  * of the render mesh between the simulated vertices. */
 TEST(squatting_human_does_not_cross_itself)
 {
-    actor a = actor_make("human", 1.0, 2);
+    actor a = actor_make("human", 1.0, 2, true);
     CHECK(strcmp(a.clip->name, "squat") == 0);
     int32_t off = squat(&a, 0.0), on = squat(&a, 1.0);
     CHECK(off > 500);

@@ -247,7 +247,8 @@ static sup_result bind_stages(binding *b, sup_error *error)
         float done;
     } stages[] = {{bind_surface, "surface", 0.2f},    {bind_tissue, "tissue", 0.4f},  {bind_paint, "paint", 0.45f},
                   {bind_anchors, "anchors", 0.5f},    {bind_system, "system", 0.65f}, {bind_contact, "contact", 0.8f},
-                  {bind_upsample, "upsample", 0.95f}, {bind_limits, "limits", 0.96f}, {bind_start, "weights", 0.97f}, {bind_joints, "joints", 1.0f}};
+                  {bind_upsample, "upsample", 0.95f}, {bind_limits, "limits", 0.96f}, {bind_start, "weights", 0.97f},
+                  {bind_joints, "joints", 1.0f}};
     sup_bind_input below = *b->input;
     below.progress = NULL; /* a short stage, whose progress would restart at 0 */
     sup_result result = sup_skin_bind(&below, b->builder, error);

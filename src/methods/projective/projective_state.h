@@ -32,6 +32,7 @@ typedef struct sup_projective_state {
     double values[SUP_PROJECTIVE_PARAM_COUNT]; /* parameters of the last frame */
     uint32_t collider_generation;              /* list of colliders of the last frame, 0 for none */
     int32_t touch_count;                       /* contacts with colliders in the last step */
+    float limits_amount;                       /* of the shape limits, 0 to 1 */
     bool was_reset;                            /* no frame with a duration since the last reset */
     bool untangled;                            /* the render mesh of the last frame was untangled */
     bool has_paint;                            /* the state holds the live maps */
@@ -61,8 +62,8 @@ void sup_projective_evaluate_anchors(sup_projective_state *s, const sup_context 
 void sup_projective_read_skin(sup_projective_state *s, const sup_mat34 *joints);
 /* The same after skin[0] became skin[1]. */
 void sup_projective_next_skin(sup_projective_state *s, const sup_mat34 *joints);
-/* The skin of the last step, moved by the joints from their position in it to `joints`, into `extrapolated`; the motions
- * of the joints, minus the identity, into joints[4]. */
+/* The skin of the last step, moved by the joints from their position in it to `joints`, into `extrapolated`; the
+ * motions of the joints, minus the identity, into joints[4]. */
 void sup_projective_extrapolate(sup_projective_state *s, const sup_context *context, const sup_mat34 *joints);
 /* Forces that limit the velocity of the skin relative to its bones [skin_count*3], NULL for none (velocity_limit.h).
  * After sup_projective_extrapolate to the end of the step. */

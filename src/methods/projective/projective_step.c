@@ -17,6 +17,8 @@
 #include "untangle/offset_decay.h"
 #include "untangle/untangle_rules.h"
 
+static const float LIMITS_RETURN = 5.0f; /* of the shape limits in a second, after contact with a collider */
+
 /* With layers under the skin: starts their vertices where linear blending of the skin puts them. `scratch`
  * [skin_count*3]. */
 static void reset_layers(sup_projective_state *s, const sup_mat34 *joints, float *scratch)
@@ -106,6 +108,7 @@ static sup_result put_at_rest(sup_projective_state *s, const sup_step_input *inp
     s->behind = 0.0;
     s->active_contacts = 0;
     s->was_reset = true;
+    s->limits_amount = 1.0f;
     s->untangled = false;
     return result;
 }
@@ -207,8 +210,8 @@ static int32_t touch_colliders(sup_projective_state *s, const sup_step_input *in
     return rows_found;
 }
 
-/* Contacts of the extrapolated skin with itself and with colliders, at the pose and the collider transforms of the end of
- * the step. */
+/* Contacts of the extrapolated skin with itself and with colliders, at the pose and the collider transforms of the end
+ * of the step. */
 static int32_t find_contacts(sup_projective_state *s, const sup_step_input *input, double t0, double t1)
 {
     bool touches_itself = input->values[SUP_PROJECTIVE_CONTACT] != 0.0;
@@ -385,43 +388,24 @@ static void untangle(sup_projective_state *s, const sup_step_input *input, const
 typedef struct limits_user {
     sup_projective_state *state;
     const sup_step_input *input;
-    const sup_posed_collider *colliders; /* [collider_count] at the end of the frame, world space */
-    int32_t collider_count;
 } limits_user;
 
 /* Linear blending of the render mesh, for the shape limits. */
 static sup_result blend_reference(void *user, float *positions)
 {
-    const limits_user *r = user;
-    sup_step_input linear = linear_input(r->input);
-    sup_skin_out out = {.positions = positions, .position_stride = 3 * sizeof *positions};
-    return sup_method_linear.step(&linear, at(r->state, r->state->at.linear), &out);
-}
-
-/* Whether a vertex would move into a collider. */
-static bool is_blocked(void *user, const float from[3], const float to[3])
-{
     const limits_user *u = user;
-    double gap = (double)(SUP_COLLIDER_GAP * u->state->view.detect.edge[0]);
-    for (int32_t i = 0; i < u->collider_count; i++) {
-        sup_collider_query before, after;
-        if (!sup_collider_find_nearest(&u->colliders[i], sup_v3_load(to), gap, &after) || after.height >= gap) continue;
-        if (!sup_collider_find_nearest(&u->colliders[i], sup_v3_load(from), gap, &before) ||
-            after.height < before.height)
-            return true;
-    }
-    return false;
+    sup_step_input linear = linear_input(u->input);
+    sup_skin_out out = {.positions = positions, .position_stride = 3 * sizeof *positions};
+    return sup_method_linear.step(&linear, at(u->state, u->state->at.linear), &out);
 }
 
+/* Linear blending may be inside a collider: the limits pause while skin touches one. */
 static sup_result limit_shape(sup_projective_state *s, const sup_step_input *input, const sup_skin_out *out)
 {
-    limits_user user = {s, input, NULL, 0};
-    sup_shape_limits_def def = {.reference = blend_reference, .user = &user};
-    if (input->colliders != NULL && s->touch_count > 0) {
-        user.colliders = sup_colliders_between(input->colliders, 1.0, 1.0, sup_v3(0, 0, 0));
-        user.collider_count = input->colliders->count;
-        def.blocked = is_blocked;
-    }
+    limits_user user = {s, input};
+    bool touches = input->colliders != NULL && s->touch_count > 0;
+    s->limits_amount = touches ? 0.0f : fminf(1.0f, s->limits_amount + LIMITS_RETURN * input->dt);
+    sup_shape_limits_def def = {.reference = blend_reference, .user = &user, .amount = s->limits_amount};
     return sup_shape_limits_apply(input->context, &s->view.limits, &def, at(s, s->at.limits), out);
 }
 
@@ -448,8 +432,7 @@ sup_result sup_projective_step(const sup_step_input *input, void *state, const s
     s->untangled = untangles;
     if (result == SUP_OK) sup_projective_move_to_world(s, out);
     end_stage(input, "untangle");
-    if (result == SUP_OK && input->values[SUP_PROJECTIVE_LIMITS] != 0.0)
-        result = limit_shape(s, input, out);
+    if (result == SUP_OK && input->values[SUP_PROJECTIVE_LIMITS] != 0.0) result = limit_shape(s, input, out);
     end_stage(input, "limits");
     return result;
 }
