@@ -11,9 +11,9 @@
 #include "methods/stbs/stbs.h"
 
 static const sup_method *const methods[] = {
-    &sup_method_projective, &sup_method_linear,   &sup_method_dualquat, &sup_method_cor,
-#ifndef SUPPLE_SMALL /* the web build has a size limit; these two would exceed it (docs/methods/classics.md) */
-    &sup_method_ddm,        &sup_method_stbs,
+    &sup_method_projective, &sup_method_linear,   &sup_method_dualquat,
+#ifndef SUPPLE_SMALL /* the web build has a size limit; these would exceed it (docs/methods/classics.md) */
+    &sup_method_cor,        &sup_method_ddm,      &sup_method_stbs,
 #endif
     &sup_method_position,   &sup_method_implicit, &sup_method_anatomy,
 };
