@@ -84,22 +84,6 @@ static void gather(void *work, int32_t begin, int32_t end, int32_t worker)
     }
 }
 
-static void test_edges(void *work, int32_t begin, int32_t end, int32_t worker)
-{
-    const limits_work *w = work;
-    const sup_shape_limits *l = w->limits;
-    bool any = false;
-    SUP_UNUSED(worker);
-    for (int32_t v = begin; v < end; v++)
-        for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++) {
-            float d[3];
-            if (l->neighbours[e] < v) continue;
-            subtract(at(w->x, v), at(w->x, l->neighbours[e]), d);
-            any |= sup_limits_exceeds(sup_limits_dot(d, d), l->neighbour_length[e]);
-        }
-    w->exceeding[begin / GRAIN] = any;
-}
-
 static void normal_of(const float *positions, const int32_t *c, float n[3])
 {
     float u[3], v[3];
@@ -113,20 +97,33 @@ static void normal_of(const float *positions, const int32_t *c, float n[3])
         n[k] *= scale;
 }
 
+/* Normals, and whether a side of a triangle exceeds a limit. */
 static void compute_normals(void *work, int32_t begin, int32_t end, int32_t worker)
 {
     const limits_work *w = work;
+    bool any = false;
     SUP_UNUSED(worker);
-    for (int32_t t = begin; t < end; t++)
-        normal_of(w->x, w->limits->triangles + 3 * (size_t)t, w->normal + 3 * (size_t)t);
+    for (int32_t t = begin; t < end; t++) {
+        const int32_t *c = w->limits->triangles + 3 * (size_t)t;
+        const float *rest = w->limits->side_length + 3 * (size_t)t;
+        normal_of(w->x, c, w->normal + 3 * (size_t)t);
+        for (int k = 0; k < 3; k++) {
+            float d[3];
+            subtract(at(w->x, c[k]), at(w->x, c[k == 2 ? 0 : k + 1]), d);
+            any |= sup_limits_exceeds(sup_limits_dot(d, d), rest[k]);
+        }
+    }
+    w->exceeding[begin / GRAIN] = any;
 }
 
-/* Cosine of a normal with the mean normal of the neighbours, of which normals[3] are given or NULL. */
+static const float no_normal[3] = {0.0f, 0.0f, 0.0f}; /* of a neighbour that is not there */
+
+/* Cosine of a normal with the mean normal of the neighbours. */
 static float cosine_with(const float *normal, const float *const normals[3])
 {
     float sum[3] = {0.0f, 0.0f, 0.0f};
     for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3 && normals[i] != NULL; k++)
+        for (int k = 0; k < 3; k++)
             sum[k] += normals[i][k];
     float length = sqrtf(sup_limits_dot(sum, sum));
     return length > 0.0f ? sup_limits_dot(normal, sum) / length : 1.0f;
@@ -143,7 +140,7 @@ static float own_cosine(const limits_work *w, int32_t t)
     const float *normals[3];
     for (int k = 0; k < 3; k++) {
         int32_t next = w->limits->adjacent[3 * (size_t)t + (size_t)k];
-        normals[k] = next >= 0 ? w->normal + 3 * (size_t)next : NULL;
+        normals[k] = next >= 0 ? w->normal + 3 * (size_t)next : no_normal;
     }
     return cosine_with(w->normal + 3 * (size_t)t, normals);
 }
@@ -228,7 +225,7 @@ static float reference_cosine(const limits_work *w, int32_t t)
     const float *normals[3];
     for (int k = 0; k < 3; k++) {
         int32_t next = l->adjacent[3 * (size_t)t + (size_t)k];
-        normals[k] = next >= 0 ? around[k] : NULL;
+        normals[k] = next >= 0 ? around[k] : no_normal;
         if (next >= 0) normal_of(w->reference, l->triangles + 3 * (size_t)next, around[k]);
     }
     normal_of(w->reference, l->triangles + 3 * (size_t)t, own);
@@ -336,10 +333,9 @@ static bool exceeds(const sup_context *context, limits_work *w)
 {
     const sup_shape_limits *l = w->limits;
     sup_parallel(context, l->triangle_count, GRAIN, compute_normals, w);
-    sup_parallel(context, l->triangle_count, GRAIN, test_triangles, w);
     bool any = any_task(w, l->triangle_count);
-    sup_parallel(context, l->vertex_count, GRAIN, test_edges, w);
-    return any_task(w, l->vertex_count) || any;
+    sup_parallel(context, l->triangle_count, GRAIN, test_triangles, w);
+    return any_task(w, l->triangle_count) || any;
 }
 
 sup_result sup_shape_limits_apply(const sup_context *context, const sup_shape_limits *limits,
@@ -348,6 +344,7 @@ sup_result sup_shape_limits_apply(const sup_context *context, const sup_shape_li
     limits_work w = {.limits = limits, .def = def, .out = out};
     if (out->positions == NULL || limits->triangle_count == 0 || !(def->amount > 0.0f)) return SUP_OK;
     layout(limits, scratch, &w);
+    if (w.x == NULL || w.reference == NULL || w.normal == NULL) return SUP_OK; /* no scratch */
     w.stride = out->position_stride != 0 ? out->position_stride : 3 * sizeof(float);
     sup_parallel(context, limits->vertex_count, GRAIN, gather, &w);
     if (!exceeds(context, &w)) return SUP_OK;

@@ -17,7 +17,8 @@ typedef struct sup_shape_limits {
     int32_t vertex_count, triangle_count, render_count; /* render_count: vertices of the output */
     float size;                                         /* of the character, file units */
     const int32_t *triangles;                           /* [triangle_count*3] */
-    const int32_t *adjacent;        /* [triangle_count*3] triangles at the edges, -1 for none; all -1: not judged */
+    const int32_t *adjacent;  /* [triangle_count*3] triangles at the edges, -1 for none; all -1: not judged */
+    const float *side_length; /* [triangle_count*3] rest lengths of the sides 01, 12 and 20, as neighbour_length */
     const int32_t *neighbour_first; /* [vertex_count+1] */
     const int32_t *neighbours;      /* along edges */
     const float *neighbour_length;  /* rest lengths of those edges; negative: the edge is not judged */

@@ -38,6 +38,14 @@ static bool is_excluded(const limits_build *b, int32_t v)
     return b->excluded != NULL && b->excluded[v] != 0;
 }
 
+/* Length of an edge at rest; negative: it is not judged. */
+static float rest_length(const limits_build *b, int32_t v, int32_t u)
+{
+    const float *positions = b->rig->skin_positions;
+    double rest = sup_v3_distance(sup_v3_load(positions + 3 * (size_t)v), sup_v3_load(positions + 3 * (size_t)u));
+    return fmaxf((float)rest, 1e-30f) * (!is_excluded(b, v) && !is_excluded(b, u) ? 1.0f : -1.0f);
+}
+
 /* Adjacent triangles; triangles with fewer than two, or that are flipped at rest, or excluded, have none. */
 static bool add_triangles(limits_build *b)
 {
@@ -45,7 +53,10 @@ static bool add_triangles(limits_build *b)
     int64_t count = 3 * (int64_t)rig->skin_triangle_count;
     int32_t *triangles = sup_model_add(b->builder, "limits.triangles", SUP_ARRAY_INT32, count);
     int32_t *adjacent = sup_model_add(b->builder, "limits.adjacent", SUP_ARRAY_INT32, count);
-    if (triangles == NULL || adjacent == NULL) return false;
+    float *side = sup_model_add(b->builder, "limits.side_length", SUP_ARRAY_FLOAT, count);
+    if (triangles == NULL || adjacent == NULL || side == NULL) return false;
+    for (int64_t i = 0; i < count; i++)
+        side[i] = rest_length(b, rig->skin_triangles[i], rig->skin_triangles[i % 3 == 2 ? i - 2 : i + 1]);
     memcpy(triangles, rig->skin_triangles, (size_t)count * sizeof *triangles);
     compute_normals(rig, b->normal);
     for (int32_t t = 0; t < rig->skin_triangle_count; t++) {
@@ -76,12 +87,8 @@ static bool add_neighbours(limits_build *b)
     if (first == NULL || neighbours == NULL || length == NULL) return false;
     sup_adjacency_neighbours(&b->adjacency, first, neighbours);
     for (int32_t v = 0; v < rig->skin_vertex_count; v++)
-        for (int32_t e = first[v]; e < first[v + 1]; e++) {
-            double rest = sup_v3_distance(sup_v3_load(rig->skin_positions + 3 * (size_t)v),
-                                          sup_v3_load(rig->skin_positions + 3 * (size_t)neighbours[e]));
-            bool judged = !is_excluded(b, v) && !is_excluded(b, neighbours[e]);
-            length[e] = fmaxf((float)rest, 1e-30f) * (judged ? 1.0f : -1.0f);
-        }
+        for (int32_t e = first[v]; e < first[v + 1]; e++)
+            length[e] = rest_length(b, v, neighbours[e]);
     return true;
 }
 
@@ -157,20 +164,24 @@ sup_result sup_shape_limits_open(const sup_model *model, sup_shape_limits *limit
     if (good) {
         l.size = *size;
         l.triangles = sup_model_array(model, "limits.triangles", SUP_ARRAY_INT32, 3 * triangles);
+        l.side_length = sup_model_array(model, "limits.side_length", SUP_ARRAY_FLOAT, 3 * triangles);
         l.adjacent = sup_model_array(model, "limits.adjacent", SUP_ARRAY_INT32, 3 * triangles);
         l.neighbour_first = sup_model_array(model, "limits.neighbour_first", SUP_ARRAY_INT32, vertices + 1);
         l.neighbours = sup_model_array(model, "limits.neighbours", SUP_ARRAY_INT32, edges);
         l.neighbour_length = sup_model_array(model, "limits.neighbour_length", SUP_ARRAY_FLOAT, edges);
         l.render_first = sup_model_array(model, "limits.render_first", SUP_ARRAY_INT32, vertices + 1);
         l.render_vertices = sup_model_array(model, "limits.render_vertices", SUP_ARRAY_INT32, render);
-        good = l.triangles != NULL && l.adjacent != NULL && l.neighbour_first != NULL && l.neighbours != NULL &&
-               l.neighbour_length != NULL && l.render_first != NULL && l.render_vertices != NULL &&
-               within(l.triangles, 3 * triangles, 0, vertices) && within(l.adjacent, 3 * triangles, -1, triangles) &&
-               are_starts(l.neighbour_first, vertices, edges) && within(l.neighbours, edges, 0, vertices) &&
-               are_starts(l.render_first, vertices, render) && within(l.render_vertices, render, 0, l.render_count);
+        good = l.side_length != NULL && l.triangles != NULL && l.adjacent != NULL && l.neighbour_first != NULL &&
+               l.neighbours != NULL && l.neighbour_length != NULL && l.render_first != NULL &&
+               l.render_vertices != NULL && within(l.triangles, 3 * triangles, 0, vertices) &&
+               within(l.adjacent, 3 * triangles, -1, triangles) && are_starts(l.neighbour_first, vertices, edges) &&
+               within(l.neighbours, edges, 0, vertices) && are_starts(l.render_first, vertices, render) &&
+               within(l.render_vertices, render, 0, l.render_count);
     }
     for (int64_t e = 0; good && e < edges; e++)
         good = isfinite(l.neighbour_length[e]) && l.neighbour_length[e] != 0.0f;
+    for (int64_t i = 0; good && i < 3 * triangles; i++)
+        good = isfinite(l.side_length[i]) && l.side_length[i] != 0.0f;
     if (!good)
         return sup_fail(error, SUP_ERROR_FORMAT, "limits.damaged", "",
                         "The model's arrays of the shape limits are damaged: bind the character again.");

@@ -10,7 +10,7 @@ static const int32_t box[3 * BOX_TRIANGLES] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 
 
 static void *extended(const void *from, int32_t count, int32_t added, size_t size)
 {
-    char *to = calloc((size_t)(count + added), size);
+    char *to = calloc((size_t)count + (size_t)added, size);
     memcpy(to, from, (size_t)count * size);
     return to;
 }

@@ -421,6 +421,7 @@ void sup_track_blend_begin(const sup_track *track, const sup_track_mesh *mesh, c
 {
     blend_work w = {0};
     carve_all(track, mesh, scratch, &w);
+    if (w.list == NULL) return;
     memcpy(w.list, list, (size_t)bent * sizeof *list);
 }
 
@@ -430,6 +431,7 @@ void sup_track_blend(const sup_context *context, const sup_track *track, const s
     blend_work w = {
         .track = track, .mesh = mesh, .skinned = skinned, .transform = transform, .output = output, .longest = longest};
     carve_all(track, mesh, scratch, &w);
+    if (w.active == NULL || w.weight == NULL || w.trust == NULL || w.normal == NULL) return;
     memset(w.active, 0, (size_t)track->vertex_count);
     for (int64_t v = 0; v < track->vertex_count; v++)
         w.weight[v] = w.trust[v] = 1.0f;
@@ -495,6 +497,7 @@ const float *sup_track_swell(const sup_context *context, const sup_track *track,
     blend_work w = {
         .track = track, .mesh = mesh, .output = output, .position = arrays.position, .inward = arrays.normal};
     carve_all(track, mesh, scratch, &w);
+    if (w.all == NULL) return output;
     w.list = w.all;
     for (int32_t cluster = 0; cluster < track->cluster_count; cluster++)
         w.list[cluster] = cluster;

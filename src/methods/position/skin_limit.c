@@ -120,8 +120,10 @@ static sup_four normal_of(const corners *c)
 /* Whether the triangle faces away from the mean of its neighbours, with the normals `n` of them and of itself. */
 static bool faces_away(sup_four own, const sup_four n[3])
 {
-    sup_four around = n[0] * sup_four_splat(n[0][3]) + n[1] * sup_four_splat(n[1][3]) + n[2] * sup_four_splat(n[2][3]);
-    return sum(around * own) < 0.0f;
+    float around = 0.0f;
+    for (int k = 0; k < 3; k++)
+        around += n[k][3] * (n[k][0] * own[0] + n[k][1] * own[1] + n[k][2] * own[2]);
+    return around < 0.0f;
 }
 
 /* The same from positions. */
@@ -129,7 +131,7 @@ static bool is_flipped(const limiter *l, const float *positions, int32_t t)
 {
     const int32_t *neighbour = l->skin->neighbour + 3 * (int64_t)t;
     corners c = corners_of(l, positions, t);
-    sup_four own = normal_of(&c), n[3] = {{0.0f}, {0.0f}, {0.0f}};
+    sup_four own = normal_of(&c), n[3] = {sup_four_splat(0.0f), sup_four_splat(0.0f), sup_four_splat(0.0f)};
     for (int k = 0; k < 3; k++)
         if (neighbour[k] >= 0) {
             c = corners_of(l, positions, neighbour[k]);
