@@ -43,7 +43,7 @@ endif()
 include(${PROJECT_SOURCE_DIR}/cmake/simd.cmake)
 if(SUPPLE_WASM) # small where work is done once, fast in the files where steps spend their time
   set(once ${SUPPLE_CORE_SOURCES} ${SUPPLE_IO_SOURCES})
-  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect|solver_contact|untangle_base)\\.c$")
+  list(FILTER once EXCLUDE REGEX "(solver_base|pbd_base|field_base|compose_base|detect_base|upsample_base|kernels|detect)\\.c$")
   set_property(SOURCE ${once} APPEND PROPERTY COMPILE_OPTIONS -Oz -flto) # one look at all of it saves 3 kB more
   set(smaller ${SUPPLE_CORE_SOURCES}) # hardly slower, and smaller
   list(FILTER smaller INCLUDE REGEX "(contact/detect|contact/detect_base|untangle/untangle_base|solver/solver_contact)\\.c$|implicit/field_base\\.c$")
