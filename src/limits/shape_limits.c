@@ -10,14 +10,15 @@ typedef struct limits_work {
     const sup_shape_limits *limits;
     const sup_shape_limits_def *def;
     const sup_skin_out *out;
-    size_t stride;            /* of the output positions, bytes */
-    float *x, *reference;     /* [vertex_count*3] */
-    float *render;            /* [render_count*3] reference of the output vertices */
-    float *normal;            /* [triangle_count*3] unit */
-    float *weight;            /* [vertex_count] */
-    int32_t *queue;           /* [vertex_count] ring buffer of vertices whose weight spreads */
-    unsigned char *listed;    /* [vertex_count] 1: in the queue */
-    unsigned char *exceeding; /* [tasks] 1: a vertex or a triangle of the task exceeds a limit */
+    size_t stride;         /* of the output positions, bytes */
+    float *x, *reference;  /* [vertex_count*3] */
+    float *render;         /* [render_count*3] reference of the output vertices */
+    float *normal;         /* [triangle_count*3] unit */
+    float *weight;         /* [vertex_count] */
+    int32_t *queue;        /* [vertex_count] ring buffer of vertices whose weight spreads */
+    unsigned char *listed; /* [vertex_count] 1: in the queue */
+    unsigned char *sides;  /* [tasks] 1: a side of a triangle of the task exceeds a limit, */
+    unsigned char *folds;  /* and 1: a triangle of the task is folded */
 } limits_work;
 
 static size_t carve(unsigned char **next, size_t count, size_t size, void **to)
@@ -32,8 +33,7 @@ static size_t carve(unsigned char **next, size_t count, size_t size, void **to)
 
 static size_t tasks_of(const sup_shape_limits *l)
 {
-    int32_t most = l->vertex_count > l->triangle_count ? l->vertex_count : l->triangle_count;
-    return (size_t)most / GRAIN + 1;
+    return (size_t)l->triangle_count / GRAIN + 1;
 }
 
 /* Arrays in `scratch`, which may be NULL to find the size. */
@@ -48,7 +48,8 @@ static size_t layout(const sup_shape_limits *l, void *scratch, limits_work *w)
     size += carve(&next, v, sizeof(float), (void **)&w->weight);
     size += carve(&next, v, sizeof(int32_t), (void **)&w->queue);
     size += carve(&next, v, 1, (void **)&w->listed);
-    size += carve(&next, tasks_of(l), 1, (void **)&w->exceeding);
+    size += carve(&next, tasks_of(l), 1, (void **)&w->sides);
+    size += carve(&next, tasks_of(l), 1, (void **)&w->folds);
     return size;
 }
 
@@ -113,7 +114,7 @@ static void compute_normals(void *work, int32_t begin, int32_t end, int32_t work
             any |= sup_limits_exceeds(sup_limits_dot(d, d), rest[k]);
         }
     }
-    w->exceeding[begin / GRAIN] = any;
+    w->sides[begin / GRAIN] = any;
 }
 
 static const float no_normal[3] = {0.0f, 0.0f, 0.0f}; /* of a neighbour that is not there */
@@ -152,15 +153,23 @@ static void test_triangles(void *work, int32_t begin, int32_t end, int32_t worke
     SUP_UNUSED(worker);
     for (int32_t t = begin; t < end; t++)
         any |= is_judged(w->limits, t) && own_cosine(w, t) < SUP_LIMITS_FLIP_BEGIN;
-    w->exceeding[begin / GRAIN] = any;
+    w->folds[begin / GRAIN] = any;
 }
 
-static bool any_task(const limits_work *w, int32_t count)
+static bool any_task(const unsigned char *flags, int32_t triangle_count)
 {
     bool any = false;
-    for (int32_t i = 0; i <= (count - 1) / GRAIN && count > 0; i++)
-        any |= w->exceeding[i] != 0;
+    for (int32_t i = 0; i <= (triangle_count - 1) / GRAIN; i++)
+        any |= flags[i] != 0;
     return any;
+}
+
+/* The first triangle from `t` on whose task has the flag. */
+static int32_t skip_tasks(const unsigned char *flags, int32_t triangle_count, int32_t t)
+{
+    while (t < triangle_count && !flags[t / GRAIN])
+        t = (t / GRAIN + 1) * GRAIN;
+    return t;
 }
 
 /* --- Weights --- */
@@ -203,16 +212,16 @@ static void clear_values(limits_work *w, float *values)
 static void weigh_edges(limits_work *w, int32_t *end)
 {
     const sup_shape_limits *l = w->limits;
-    for (int32_t v = 0; v < l->vertex_count; v++)
-        for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++) {
-            float own[3], reference[3];
-            int32_t u = l->neighbours[e];
-            if (u < v) continue;
+    for (int32_t t = skip_tasks(w->sides, l->triangle_count, 0); t < l->triangle_count;
+         t = skip_tasks(w->sides, l->triangle_count, t + 1))
+        for (int k = 0; k < 3; k++) {
+            float own[3], reference[3], rest = l->side_length[3 * (size_t)t + (size_t)k];
+            int32_t v = l->triangles[3 * (size_t)t + (size_t)k],
+                    u = l->triangles[3 * (size_t)t + (size_t)(k == 2 ? 0 : k + 1)];
             subtract(at(w->x, v), at(w->x, u), own);
-            if (!sup_limits_exceeds(sup_limits_dot(own, own), l->neighbour_length[e])) continue;
+            if (!sup_limits_exceeds(sup_limits_dot(own, own), rest)) continue;
             subtract(at(w->reference, v), at(w->reference, u), reference);
-            float weight = sup_limits_edge_weight(own, reference, l->neighbour_length[e]) *
-                           fminf(factor_of(w, v), factor_of(w, u));
+            float weight = sup_limits_edge_weight(own, reference, rest) * fminf(factor_of(w, v), factor_of(w, u));
             raise_value(w, w->weight, v, weight, end);
             raise_value(w, w->weight, u, weight, end);
         }
@@ -235,7 +244,8 @@ static float reference_cosine(const limits_work *w, int32_t t)
 static void weigh_triangles(limits_work *w, int32_t *end)
 {
     const sup_shape_limits *l = w->limits;
-    for (int32_t t = 0; t < l->triangle_count; t++) {
+    for (int32_t t = skip_tasks(w->folds, l->triangle_count, 0); t < l->triangle_count;
+         t = skip_tasks(w->folds, l->triangle_count, t + 1)) {
         if (!is_judged(l, t)) continue;
         float cosine = own_cosine(w, t);
         if (!(cosine < SUP_LIMITS_FLIP_BEGIN)) continue;
@@ -309,17 +319,17 @@ static bool move_ends(limits_work *w)
 {
     const sup_shape_limits *l = w->limits;
     bool any = false;
-    for (int32_t v = 0; v < l->vertex_count; v++)
-        for (int32_t e = l->neighbour_first[v]; e < l->neighbour_first[v + 1]; e++) {
-            float own[3], reference[3];
-            int32_t u = l->neighbours[e];
-            if (u < v) continue;
+    for (int32_t t = skip_tasks(w->sides, l->triangle_count, 0); t < l->triangle_count;
+         t = skip_tasks(w->sides, l->triangle_count, t + 1))
+        for (int k = 0; k < 3; k++) {
+            float own[3], reference[3], rest = l->side_length[3 * (size_t)t + (size_t)k];
+            int32_t v = l->triangles[3 * (size_t)t + (size_t)k],
+                    u = l->triangles[3 * (size_t)t + (size_t)(k == 2 ? 0 : k + 1)];
             subtract(at(w->x, u), at(w->x, v), own);
             float square = sup_limits_dot(own, own);
-            if (!sup_limits_exceeds(square, l->neighbour_length[e])) continue;
+            if (!sup_limits_exceeds(square, rest)) continue;
             subtract(at(w->reference, u), at(w->reference, v), reference);
-            float step = w->def->amount *
-                         sup_limits_edge_step(square, sup_limits_dot(reference, reference), l->neighbour_length[e]);
+            float step = w->def->amount * sup_limits_edge_step(square, sup_limits_dot(reference, reference), rest);
             if (step == 0.0f) continue;
             any = true;
             move_vertex(w, v, step, own);
@@ -333,9 +343,8 @@ static bool exceeds(const sup_context *context, limits_work *w)
 {
     const sup_shape_limits *l = w->limits;
     sup_parallel(context, l->triangle_count, GRAIN, compute_normals, w);
-    bool any = any_task(w, l->triangle_count);
     sup_parallel(context, l->triangle_count, GRAIN, test_triangles, w);
-    return any_task(w, l->triangle_count) || any;
+    return any_task(w->sides, l->triangle_count) || any_task(w->folds, l->triangle_count);
 }
 
 sup_result sup_shape_limits_apply(const sup_context *context, const sup_shape_limits *limits,
