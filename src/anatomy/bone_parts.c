@@ -1,4 +1,4 @@
-/* bone_parts.c - parts of the trunk by anatomical names: joints alone do not tell them apart, because the ends of the
+/* bone_parts.c - parts of the trunk by anatomical names: joints alone do not distinguish them, because the ends of the
  * clavicles are nearer to the sternum and the upper ribs than any joint of the spine. */
 #include "anatomy/bone_parts.h"
 

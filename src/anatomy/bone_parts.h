@@ -24,7 +24,7 @@ typedef enum sup_bone_part {
 sup_bone_part sup_bone_part_of_name(const char *name);
 /* By the name, else by the role of the joint that the bone follows. */
 sup_bone_part sup_bone_part_of(const char *name, sup_body_role role);
-/* Whether bones of this part, which the name tells, follow a joint of this role. */
+/* Whether bones of this part (given by its name) follow a joint of this role. */
 bool sup_bone_part_follows(sup_bone_part part, sup_body_role role);
 
 #endif

@@ -1,6 +1,6 @@
 /* template_holders.c - the joint that holds each vertex of the skeleton surface: that of the detailed bone under it.
  *
- * Skin weights do not tell it: over the rib cage they mix spine, clavicles and arms, while the ribs and the sternum
+ * Skin weights do not show it: over the rib cage they mix spine, clavicles and arms, while the ribs and the sternum
  * move as one. Deviation from [komaritzan2022] section 4.3.3, figure 4.18, where the sliding regions are painted. */
 #include "anatomy/bone_parts.h"
 #include "anatomy/bone_surface.h"

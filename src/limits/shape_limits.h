@@ -1,9 +1,9 @@
 /* shape_limits.h (internal) - limits of the distortion of a skin, relative to a reference skin such as linear blending.
  *
  * Where an edge is stretched or compressed beyond a limit, or a triangle turns over, and the reference is better there,
- * the skin is blended towards the reference, as little as needed, with weights that decrease around it. The result is a
- * continuous function of both skins: it does not pop. Where nothing exceeds a limit, nothing changes, and the reference
- * is not computed.
+ * the skin is blended towards the reference, as little as needed, with weights that decrease around it. Weights grow
+ * from zero at the limit; they grow fast where the reference is at the limit itself. Where nothing exceeds a limit,
+ * nothing changes, and the reference is not computed.
  *
  * Constants are in shape_limits_tuning.h, decisions in shape_limits_rules.h. */
 #ifndef SUP_LIMITS_SHAPE_LIMITS_H

@@ -1,5 +1,5 @@
 /* shape_limits_rules.h (internal) - decisions of the shape limits: how far an edge or a triangle is blended towards the
- * reference, and how the weight decreases around it. All are continuous functions of the positions. */
+ * reference, and how the weight decreases around it. */
 #ifndef SUP_LIMITS_SHAPE_LIMITS_RULES_H
 #define SUP_LIMITS_SHAPE_LIMITS_RULES_H
 

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#define SUP_JOINT_SCALE_BEGIN \
-    0.05f                         /* change of a column's length from which on skin follows linear blending a little, */
-#define SUP_JOINT_SCALE_END 0.25f /* and from which on as a whole */
+/* Change of a column's length from which on skin follows linear blending a little, and from which on as a whole. */
+#define SUP_JOINT_SCALE_BEGIN 0.05f
+#define SUP_JOINT_SCALE_END 0.25f
 
 /* Weight of linear blending for skin of a joint with this skinning matrix, 0 to 1. */
 SUP_SHARED float sup_joint_scale_weight(const float m[12])

@@ -1,6 +1,6 @@
 /* layer_margin.c - skin that lies on other components: eyes in their sockets, nails, armour, layers of clothes.
  *
- * Fields do not tell layers apart: skin that slides or swells beside another component would cross it. There it stays
+ * Fields do not distinguish layers: skin that slides or swells beside another component would cross it. There it stays
  * with dual quaternions, which keep layers together. */
 #include "geometry/bvh.h"
 #include "methods/implicit/implicit.h"

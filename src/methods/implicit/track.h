@@ -60,7 +60,7 @@ typedef struct sup_track_mesh {
     int32_t triangle_count;
     const int32_t *triangles; /* [triangle_count*3] tracked vertices */
     const int32_t *twin;      /* [triangle_count*3] other half-edge of each, or SUP_HALF_* */
-    const float *thickness;   /* [vertex_count] of the body there, as far as its curvature tells, sizes */
+    const float *thickness;   /* [vertex_count] of the body there, estimated from its curvature, sizes */
     const float *margin;      /* [vertex_count] 0: stays with dual quaternions, 1: free */
 } sup_track_mesh;
 
